@@ -274,7 +274,7 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 {
 	nfs4r_config_init(cfg);
 	if (raw->Peer_Security == NFS4R_SECURITY_NOT_YET) {
-		snprintf(why, why_len, "REPL: Peer_Security: Kerberos between servers is not there yet; on a private network "
+		snprintf(why, why_len, "REPL: Peer_Security: Kerberos between servers is not implemented yet; on a private network "
 				       "write Peer_Security = none");
 		return false;
 	}

@@ -121,7 +121,7 @@ static void say_too_many(const struct user_cred *c)
 
 	if (now < due || !__atomic_compare_exchange_n(&next, &due, now + 60, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
-	LogWarn(COMPONENT_FSAL, "user %u is in %u supplementary groups: all updates of users with more than %d are refused (EACCES); take the user out of some", c->caller_uid,
+	LogWarn(COMPONENT_FSAL, "user %u is in %u supplementary groups: updates of users with more than %d are refused (EACCES); remove the user from some groups", c->caller_uid,
 		c->caller_glen, NFS4R_GROUPS_MAX);
 }
 

@@ -70,19 +70,19 @@ static fsal_status_t refuse(const char *why)
 static const char *wrong_above(const struct gsh_export *gsh)
 {
 	if (nfs_param.nfsv4_param.server_scope == NULL || nfs_param.nfsv4_param.server_scope[0] == '\0')
-		return "NFSv4 must say Server_Scope = \"NAME\"; the same on every server of the volume";
+		return "NFSv4 must have Server_Scope = \"NAME\"; the same on every server of the volume";
 	if (nfs_param.nfsv4_param.allow_delegations)
-		return "NFSv4 must say Delegations = false; (an update at another site could not recall them)";
+		return "NFSv4 must have Delegations = false; (an update at another site could not recall them)";
 	if (!(gsh->export_perms.set & EXPORT_OPTION_EXPIRE_SET) || gsh->export_perms.expire_time_attr != 0)
-		return "EXPORT must say Attr_Expiration_Time = 0; (attributes are cached by the volume, not by MDCACHE)";
+		return "EXPORT must have Attr_Expiration_Time = 0; (attributes are cached by the volume, not by MDCACHE)";
 	if (mdcache_param.dir.avl_chunk != 0)
-		return "MDCACHE must say Dir_Chunk = 0; (directories are cached by the volume, not by MDCACHE)";
+		return "MDCACHE must have Dir_Chunk = 0; (directories are cached by the volume, not by MDCACHE)";
 	if (mdcache_param.use_cached_owner_on_owner_override)
-		return "MDCACHE must say Use_Cached_Owner_On_Owner_Override = false; (it would look at an owner that another site has changed)";
+		return "MDCACHE must have Use_Cached_Owner_On_Owner_Override = false; (it would use an owner that another site may have changed)";
 	if (gsh->options & EXPORT_OPTION_TRUST_READIR_NEGATIVE_CACHE)
-		return "EXPORT must say Trust_Readdir_Negative_Cache = false; (a name that is not in MDCACHE may have been made at another site)";
+		return "EXPORT must have Trust_Readdir_Negative_Cache = false; (a name that is not in MDCACHE may have been created at another site)";
 	if (!(gsh->options_set & EXPORT_OPTION_FSID_SET))
-		return "EXPORT must say Filesystem_Id = N.M; the same on every server of the volume";
+		return "EXPORT must have Filesystem_Id = N.M; the same on every server of the volume";
 	return NULL;
 }
 
@@ -90,9 +90,9 @@ static const char *wrong_above(const struct gsh_export *gsh)
 static void unwise_above(void)
 {
 	if (nfs_param.core_param.getattrs_in_complete_read)
-		REPL_LOG(Warn, "NFS_CORE_PARAM should say Getattrs_In_Complete_Read = false; true costs a round trip for each READ that another site answers");
+		REPL_LOG(Warn, "NFS_CORE_PARAM should have Getattrs_In_Complete_Read = false; true costs a round trip for each READ that another site answers");
 	if (nfs_param.nfsv4_param.expired_client_threshold != 0)
-		REPL_LOG(Warn, "NFSv4 should say Expired_Client_Threshold = 0; with %u, clients that vanished keep files open, which other sites wait for",
+		REPL_LOG(Warn, "NFSv4 should have Expired_Client_Threshold = 0; with %u, vanished clients keep files open, and other sites wait for these files",
 			 nfs_param.nfsv4_param.expired_client_threshold);
 }
 
@@ -127,10 +127,10 @@ static fsal_status_t check_nfs_port(void)
 	if (err != EADDRINUSE && err != EADDRNOTAVAIL)
 		return fsalstat(ERR_FSAL_NO_ERROR, 0); /* Ganesha says it */
 	if (err == EADDRINUSE)
-		snprintf(why, sizeof(why), "NFS_Port = %u is in use by another process (the kernel's NFS server, another Ganesha): stop that one, or write another "
+		snprintf(why, sizeof(why), "NFS_Port = %u is in use by another process (the kernel's NFS server, another Ganesha): stop that process, or write another "
 			 "NFS_Port in NFS_CORE_PARAM", nfs_param.core_param.port[P_NFS]);
 	else
-		snprintf(why, sizeof(why), "Bind_addr is no address of this machine: write one of its own in NFS_CORE_PARAM, or leave Bind_addr out");
+		snprintf(why, sizeof(why), "Bind_addr is not an address of this machine: write one of its addresses in NFS_CORE_PARAM, or omit Bind_addr");
 	return refuse(why);
 }
 
@@ -162,7 +162,7 @@ static fsal_status_t make_sub_export(struct repl_export *exp, void *node, struct
 	st = sub->m_ops.create_export(sub, args.sub.fsal_node, err, &exp->sub_up);
 	fsal_put(sub);
 	if (FSAL_IS_ERROR(st))
-		return refuse("the FSAL below REPL refuses it; see the lines before this one");
+		return refuse("the FSAL below REPL refuses the export; see the lines before this one");
 	fsal_export_stack(op_ctx->fsal_export, &exp->export);
 	return st;
 }

@@ -58,7 +58,7 @@ static void give_memory_back(void)
 	int error = mallctl == NULL ? ENOSYS : mallctl("background_thread", NULL, NULL, &on, sizeof(on));
 
 	if (error != 0)
-		REPL_LOG(Info, "the memory allocator has no thread that gives unused memory back (%s); after a burst of clients the daemon may stay large",
+		REPL_LOG(Info, "the memory allocator has no thread that returns unused memory (%s); after a burst of clients the daemon may keep much memory",
 			 strerror(error));
 }
 

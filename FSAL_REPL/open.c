@@ -477,7 +477,7 @@ static void complete_writes(struct repl_export *exp, struct repl_obj *obj)
 		return;
 	default:
 		__atomic_store_n(&obj->wrote, 1, __ATOMIC_RELEASE);
-		REPL_LOG(Warn, "file %s was closed before all servers knew of its writes (%s); they follow",
+		REPL_LOG(Warn, "file %s was closed before all servers knew of its writes (%s); the writes follow",
 			 nfs4r_oid_str(&obj->oid, oid), nfs4r_status_str(rs));
 	}
 }
@@ -511,7 +511,7 @@ static fsal_status_t truncate_reopened(struct repl_export *exp, struct repl_obj 
 	}
 	back = sub_reopen(exp, obj, state, was, was->flags, &pending);
 	if (FSAL_IS_ERROR(back))
-		REPL_LOG(Warn, "file %s stays open wider than its client was told: %s", nfs4r_oid_str(&obj->oid, oid), fsal_err_txt(back));
+		REPL_LOG(Warn, "the downgrade of file %s failed, and it stays open with more access than its client knows: %s", nfs4r_oid_str(&obj->oid, oid), fsal_err_txt(back));
 	return st;
 }
 

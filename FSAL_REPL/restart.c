@@ -44,7 +44,7 @@ static void say(const char *why, char said[NFS4R_WHY])
 {
 	if (strcmp(why, said) == 0)
 		return;
-	REPL_LOG(Crit, "the server does not start, and tries again every %d s until it does: %s", LOOK_S, why);
+	REPL_LOG(Crit, "the server cannot start, and retries every %d s: %s", LOOK_S, why);
 	snprintf(said, NFS4R_WHY, "%s", why);
 }
 
@@ -155,7 +155,7 @@ void repl_restart_init(struct repl_export *exp)
 	PTHREAD_COND_init(&exp->restart.cond, NULL);
 	exp->restart.running = pthread_create(&exp->restart.thread, NULL, run, exp) == 0;
 	if (!exp->restart.running)
-		REPL_LOG(Warn, "a thread cannot be started: after its disk was full this server has to be restarted by hand");
+		REPL_LOG(Warn, "cannot start a thread: restart this server by hand after its disk was full");
 }
 
 void repl_restart_end(struct repl_export *exp)

@@ -114,7 +114,7 @@ bad "no Peer_Security" '/Peer_Security = /d' 'Peer_Security'
 bad "Kerberos" 's/Peer_Security = none/Peer_Security = krb5p/' 'Peer_Security'
 bad "Peer_Security misspelt" 's/Peer_Security = none/Peer_Security = nine/' 'Peer_Security\|nine'
 bad "Peer_Ports misspelt" "$(tuned 'Peer_Ports = all;')" 'Peer_Ports\|all'
-bad "a port of every user" 's/Port = 294/Port = 20490/' 'Server 1 has Port = 20490, which every user of its machine gets.*write Port = 294'
+bad "a port of every user" 's/Port = 294/Port = 20490/' 'Server 1 has Port = 20490, which every user of its machine can use.*write Port = 294'
 bad "unknown key" "$(with 'Imports = false;')" 'Unknown parameter (Imports): .* the most similar is Import, in REPL { }'
 bad "a key's old name" "$(with 'Silence = 2000;')" 'Silence is called Failure_Timeout now: write that, in Tuning { }'
 bad "a key in the wrong block" "$(with 'Lease = 2000;')" 'Lease belongs in Tuning { }'
@@ -154,8 +154,8 @@ bad "exported directory in Store" 's#Store = "[^"]*"#Store = "'"$TMP"'"#' 'Path 
 bad "Control_Socket in the exported directory" 's#Control_Socket = "[^"]*"#Control_Socket = "/srv/data/s"#' 'Control_Socket = .* lies in the exported directory'
 bad "Conflicts in the exported directory" "$(with 'Conflicts = "/srv/data/lost";')" 'Conflicts = .* lies in the exported directory'
 bad "RecoveryRoot in the exported directory" 's#RecoveryBackend = fs;#RecoveryRoot = "/srv/data/rec";#' 'RecoveryRoot = .* lies in the exported directory'
-bad "Path on /proc" 's#Path = "[^"]*"#Path = "/proc/sys"#' 'Path = .*lasting file handles'
-bad "Path of the whole machine" 's#Path = "[^"]*"#Path = "/"#' 'a directory of its own'
+bad "Path on /proc" 's#Path = "[^"]*"#Path = "/proc/sys"#' 'Path = .*persistent file handles'
+bad "Path of the whole machine" 's#Path = "[^"]*"#Path = "/"#' 'a separate directory'
 bad "nothing below" '/^		FSAL {/,/^		}/d' 'FSAL'
 bad "a second REPL export" '$a EXPORT { Export_Id = 78; Filesystem_Id = 78.1; Path = "/srv/data"; Pseudo = "/two"; Access_Type = RW; SecType = sys; Attr_Expiration_Time = 0; Trust_Readdir_Negative_Cache = false; FSAL { Name = REPL; FSAL { Name = VFS; } } }' 'a REPL export already'
 
@@ -168,11 +168,11 @@ taken() {
 taken 127.0.0.1 2049
 bad "NFS_Port is taken" 's/Protocols = 4;/& /' 'NFS_Port = 2049 is in use'
 kill "$TAKER"
-bad "Bind_addr of another machine" 's/Protocols = 4;/& Bind_addr = 198.51.100.9;/' 'Bind_addr is no address of this machine'
+bad "Bind_addr of another machine" 's/Protocols = 4;/& Bind_addr = 198.51.100.9;/' 'Bind_addr is not an address of this machine'
 
 mkdir "$TMP/real"
 ln -s real "$TMP/linked"
-bad "Path is a link" "s#Path = \"[^\"]*\"#Path = \"$TMP/linked\"#" "is a symbolic link.*write the directory that it leads to, Path = \"$TMP/real\""
+bad "Path is a link" "s#Path = \"[^\"]*\"#Path = \"$TMP/linked\"#" "is a symbolic link.*write its target instead, Path = \"$TMP/real\""
 sed 's#Pseudo = "/data"#Pseudo = "/"#' "$HERE/repl.conf" >"$TMP/root.conf"
 good "$TMP/root.conf"
 

@@ -80,7 +80,7 @@ static const char *attrs_shape(const struct nfs4r_attrs *a, uint32_t allowed)
 	if (!is_device(a))
 		return "its device number is too large";
 	if (a->acl && !(a->mask & NFS4R_ATTR_ACL))
-		return "it has an ACL that it does not set";
+		return "it carries an ACL that it does not set";
 	return NULL;
 }
 
@@ -161,13 +161,13 @@ static const char *create_shape(const struct nfs4r_entry *e)
 	const struct nfs4r_part *p = &e->parts[0], *dir = &e->parts[1];
 
 	if (p->before != 0)
-		return "an object that is made has a version before";
+		return "a new object has an old version";
 	if (!is_made_by(e->op, p->attrs.type) || !(p->attrs.mask & NFS4R_ATTR_TYPE))
 		return "the object's type is not the operation's";
 	if ((p->attrs.type == NFS4R_TYPE_SYMLINK) != (p->linktext != NULL && *p->linktext))
-		return "a symbolic link without a text, or a text of something else";
+		return "a symbolic link has no target, or another object has one";
 	if (dir->nnames != 1 || !gives(dir, 0, &p->oid) || dir->names[0].type != p->attrs.type)
-		return "the directory does not give the new object its name";
+		return "the directory does not add the new object's name";
 	if (!nfs4r_oid_eq(&p->parent, &dir->oid))
 		return "the parent is not the directory";
 	return attrs_shape(&p->attrs, ENTRY_ATTRS);
@@ -178,7 +178,7 @@ static const char *link_shape(const struct nfs4r_entry *e)
 	const struct nfs4r_part *dir = &e->parts[0], *p = &e->parts[1];
 
 	if (dir->nnames != 1 || !gives(dir, 0, &p->oid) || dir->names[0].type == NFS4R_TYPE_DIR)
-		return "the directory does not give the object its name";
+		return "the directory does not add the object's name";
 	if (!p->parent_gained || !nfs4r_oid_eq(&p->parent, &dir->oid))
 		return "the object does not gain the directory";
 	return p->nlink ? NULL : "the object has no name afterwards";
@@ -193,7 +193,7 @@ static const char *remove_shape(const struct nfs4r_entry *e)
 {
 	const struct nfs4r_part *dir = &e->parts[0];
 
-	return dir->nnames != 1 || !takes(dir, 0) ? "the directory does not take one name away" : lost_shape(&e->parts[1], dir);
+	return dir->nnames != 1 || !takes(dir, 0) ? "the directory does not remove exactly one name" : lost_shape(&e->parts[1], dir);
 }
 
 static const char *rename_shape(const struct nfs4r_entry *e)
@@ -203,7 +203,7 @@ static const char *rename_shape(const struct nfs4r_entry *e)
 	uint32_t n = cross ? 3 : 2;
 
 	if (from->nnames != (cross ? 1 : 2) || to->nnames != from->nnames || !takes(from, 0) || !gives(to, cross ? 0 : 1, &p->oid))
-		return "the directories do not take one name away and give one";
+		return "the directories do not remove one name and add one";
 	if (!nfs4r_oid_eq(&p->parent_from, &from->oid) || !nfs4r_oid_eq(&p->parent, &to->oid))
 		return "the parents are not the directories";
 	return e->nparts > n ? lost_shape(&e->parts[n], to) : NULL;
@@ -214,7 +214,7 @@ static const char *xattr_shape(const struct nfs4r_entry *e)
 	const struct nfs4r_part *p = &e->parts[0];
 
 	if (!p->xname || !nfs4r_xattr_is_carried(p->xname))
-		return "an attribute that no volume has";
+		return "the attribute's name is not allowed";
 	return p->xremove != (e->op == NFS4R_OP_REMOVEXATTR) ? "the attribute is set by a removal, or removed by a setting" : NULL;
 }
 
@@ -226,11 +226,11 @@ static const char *file_shape(const struct nfs4r_entry *e)
 	case NFS4R_EFF_ATTRS:
 		return attrs_shape(&p->attrs, ENTRY_ATTRS);
 	case NFS4R_EFF_WRITE:
-		return is_extent(p->off, p->len) && p->len <= NFS4R_IO_MAX ? NULL : "bytes at an offset or of a length that is too large";
+		return is_extent(p->off, p->len) && p->len <= NFS4R_IO_MAX ? NULL : "the offset or length of the bytes is too large";
 	case NFS4R_EFF_ALLOC:
 		if (!is_extent(p->off, p->len) || p->len == 0)
-			return "space at an offset or of a length that is too large, or none";
-		return p->punch != (e->op == NFS4R_OP_DEALLOCATE) ? "space for a hole, or a hole for space" : NULL;
+			return "the offset or length of the space is too large, or the length is 0";
+		return p->punch != (e->op == NFS4R_OP_DEALLOCATE) ? "the operation and the entry differ in space and hole" : NULL;
 	default:
 		return xattr_shape(e);
 	}
@@ -258,12 +258,12 @@ static const char *parts_shape(const struct nfs4r_entry *e)
 		const struct nfs4r_part *p = &e->parts[i];
 
 		if (nfs4r_oid_is_zero(&p->oid))
-			return "a part is of no object";
+			return "a part names no object";
 		if (p->before >= p->after)
-			return "a version does not grow";
+			return "a version does not increase";
 		for (uint32_t j = 0; j < i; j++)
 			if (nfs4r_oid_eq(&p->oid, &e->parts[j].oid))
-				return "two parts are of one object";
+				return "two parts name the same object";
 	}
 	return NULL;
 }
@@ -277,12 +277,12 @@ static const char *joined_shape(const struct nfs4r_entry *e)
 	if (j->pid.server == 0)
 		return NULL;
 	if (j->pid.server != e->log)
-		return "its claim is another server's";
+		return "its claim belongs to another server";
 	if (!made && e->op != NFS4R_OP_RENAME)
-		return "a claim comes with it";
+		return "it carries a claim that its operation does not allow";
 	if (j->kind != (made ? NFS4R_CREATED : NFS4R_MOVED) || !nfs4r_oid_eq(&j->control.oid, made ? &e->parts[0].oid : &moved->oid))
-		return "its claim is not of the object that is made or moved";
-	return j->control.depth == NFS4R_SHALLOW || j->control.depth == NFS4R_DEEP ? NULL : "its claim is deeper than one of an object";
+		return "its claim does not name the created or moved object";
+	return j->control.depth == NFS4R_SHALLOW || j->control.depth == NFS4R_DEEP ? NULL : "its claim is not shallow";
 }
 
 static const char *payload_shape(const struct nfs4r_entry *e, bool nothing)
@@ -293,7 +293,7 @@ static const char *payload_shape(const struct nfs4r_entry *e, bool nothing)
 	if (e->has_payload != bytes || (e->payload && !bytes))
 		return bytes ? "its bytes are missing" : "it has bytes";
 	if (e->payload && e->payload->len > max)
-		return "it has more bytes than it says";
+		return "it has more bytes than it declares";
 	return (e->taint_log == 0) != (e->taint_lsn == 0) ? "its taint has no log, or no number" : NULL;
 }
 
@@ -302,14 +302,14 @@ static const char *rest_shape(const struct nfs4r_entry *e, bool nothing)
 	bool answers = e->request.origin || !nfs4r_oid_is_zero(&e->result);
 
 	if (nothing && (answers || e->joined.pid.server || e->handle_len))
-		return "it did nothing, and has a result";
+		return "it changed nothing but has a result";
 	if (!nfs4r_oid_is_zero(&e->result) && (!makes(e->op) || !nfs4r_oid_eq(&e->result, &e->parts[0].oid)))
-		return "its result is not the object that is made";
+		return "its result is not the created object";
 	if (e->handle_len && e->parts[0].effect != NFS4R_EFF_CREATE)
-		return "a local handle of no new object";
+		return "a local handle without a new object";
 	for (uint32_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
 		if (e->after[i] && (e->op != NFS4R_OP_RENAME || i == 0))
-			return "it waits for other logs";
+			return "it depends on other logs, which its operation does not allow";
 	return NULL;
 }
 
@@ -319,7 +319,7 @@ const char *nfs4r_shape_of_entry(const struct nfs4r_entry *e)
 	const char *why = NULL;
 
 	if (e->log < 1 || e->log > NFS4R_SERVERS_MAX || !(e->lsn & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1)))
-		return "it has no place in a log";
+		return "it has no position in a log";
 	if (!has_parts(e, nothing))
 		return "its parts are not those of its operation";
 	why = parts_shape(e);
@@ -363,11 +363,11 @@ static const char *objects_shape(const struct nfs4r_op *op)
 	bool dir = nfs4r_op_is_dirop(op->type), obj = !dir || op->type == NFS4R_OP_LINK;
 
 	if (dir && (nfs4r_oid_is_zero(&op->dir) || !op->name.len))
-		return "no directory, or no name";
+		return "the directory or the name is missing";
 	if (obj && nfs4r_oid_is_zero(&op->obj))
 		return "no object";
 	if (op->type == NFS4R_OP_RENAME && (nfs4r_oid_is_zero(&op->dir2) || !op->name2.len))
-		return "no directory or no name to go to";
+		return "the target directory or name is missing";
 	return NULL;
 }
 
@@ -378,38 +378,38 @@ const char *nfs4r_shape_of_request(const struct nfs4r_op *op)
 	const char *why;
 
 	if (op->type < NFS4R_OP_CREATE || op->type > NFS4R_OP_REMOVEXATTR)
-		return "an operation that is not forwarded";
+		return "the operation cannot be forwarded";
 	if (bytes != (op->data != NULL))
 		return bytes ? "its bytes are missing" : "it has bytes";
 	if ((names || op->type == NFS4R_OP_SYMLINK) != (op->text != NULL && *op->text))
-		return "a text is missing, or has no meaning";
+		return "a text is missing, or unexpected";
 	if (names && !nfs4r_xattr_is_carried(op->text))
-		return "an attribute that no volume has";
+		return "the attribute's name is not allowed";
 	if (!has_type(op))
 		return "the object's type is not the operation's";
 	why = objects_shape(op);
 	if (!why)
 		why = attrs_shape(&op->attrs, sets ? REQUEST_ATTRS : 0);
 	if (!why && nfs4r_op_fits(op) != NFS4R_OK)
-		why = "a number is too large, or nothing is to be done";
+		why = "a number is too large, or the operation changes nothing";
 	return why;
 }
 
 const char *nfs4r_shape_of_result(const struct nfs4r_op *op)
 {
 	if (op->type < NFS4R_OP_CREATE || op->type > NFS4R_OP_REMOVEXATTR)
-		return "an operation that is not forwarded";
+		return "the operation cannot be forwarded";
 	if (op->status == NFS4R_OK && makes(op->type) && (nfs4r_oid_is_zero(&op->result) || !is_made_by(op->type, op->result_type)))
-		return "the object that was made is missing, or of another type";
-	return op->lsn && !op->primary ? "an entry of no log" : NULL;
+		return "the created object is missing or has another type";
+	return op->lsn && !op->primary ? "the entry names no log" : NULL;
 }
 
 const char *nfs4r_shape_of_result_to(const struct nfs4r_op *asked, const struct nfs4r_op *answer)
 {
 	if (answer->type != asked->type)
-		return "the answer to another operation";
+		return "the answer belongs to another operation";
 	if (answer->status == NFS4R_OK && asked->type == NFS4R_OP_MKNOD && answer->result_type != asked->attrs.type)
-		return "an object of another type than was to be made";
+		return "the created object has another type than requested";
 	return NULL;
 }
 
@@ -421,11 +421,11 @@ static const char *dirents_shape(const struct nfs4r_read *r, bool named)
 		const struct nfs4r_dirent *d = &r->dirents[i];
 
 		if (nfs4r_oid_is_zero(&d->oid) || (named ? !is_cookie(d->cookie) : d->cookie == 0))
-			return "a name of nothing";
+			return "a name leads to no object";
 		if (i && (named ? d->cookie <= d[-1].cookie : memcmp(d->oid.b, d[-1].oid.b, sizeof(d->oid.b)) <= 0))
-			return "names that are not in their order";
+			return "the names are not in order";
 	}
-	return r->ndirents || r->eof ? NULL : "no name, and not the end";
+	return r->ndirents || r->eof ? NULL : "there are no names, but not the end of the directory";
 }
 
 /* Each ended by a NUL, none empty; @lead: bytes before each. */
@@ -450,16 +450,16 @@ static const char *data_shape(const struct nfs4r_read *r)
 		if (!r->verifier)
 			return NULL;
 		if (len % 8 || len / 8 < PIECE_WORDS_MIN || len / 8 > PIECE_WORDS_MAX)
-			return "pieces that cannot be read";
-		return r->result_offset && r->result_offset <= NFS4R_IO_MAX ? NULL : "a promise of no bytes, or of too many";
+			return "the pieces cannot be decoded";
+		return r->result_offset && r->result_offset <= NFS4R_IO_MAX ? NULL : "the promise covers no bytes, or too many";
 	case NFS4R_RD_READLINK:
-		return len && len <= NFS4R_PATH_MAX && !memchr(r->data->data, '\0', len) ? NULL : "a link's text that is none";
+		return len && len <= NFS4R_PATH_MAX && !memchr(r->data->data, '\0', len) ? NULL : "the target of the symbolic link is invalid";
 	case NFS4R_RD_GETXATTR:
-		return len <= NFS4R_XATTR_VALUE_MAX ? NULL : "an attribute's value that is too long";
+		return len <= NFS4R_XATTR_VALUE_MAX ? NULL : "the value of the attribute is too long";
 	case NFS4R_RD_OIDS:
-		return len == OIDS_BYTES ? NULL : "positions that cannot be read";
+		return len == OIDS_BYTES ? NULL : "the positions cannot be decoded";
 	default:
-		return len <= NFS4R_XATTR_VALUE_MAX && are_names(r->data, 0) ? NULL : "names of attributes that cannot be read";
+		return len <= NFS4R_XATTR_VALUE_MAX && are_names(r->data, 0) ? NULL : "the names of attributes cannot be decoded";
 	}
 }
 
@@ -477,7 +477,7 @@ static const char *ok_shape(const struct nfs4r_read *r)
 	if ((r->type == NFS4R_RD_LOOKUP || r->type == NFS4R_RD_LOOKUPP) && nfs4r_oid_is_zero(&r->result))
 		return "no object";
 	if (r->type == NFS4R_RD_SEEK && r->result_offset > INT64_MAX)
-		return "an offset that is too large";
+		return "the offset is too large";
 	if (r->type == NFS4R_RD_READDIR || r->type == NFS4R_RD_OIDS)
 		why = dirents_shape(r, r->type == NFS4R_RD_READDIR);
 	else if (r->ndirents)
@@ -488,7 +488,7 @@ static const char *ok_shape(const struct nfs4r_read *r)
 const char *nfs4r_shape_of_answer(const struct nfs4r_read *r)
 {
 	if (r->status != NFS4R_OK)
-		return r->data || r->ndirents ? "a failure with bytes or names" : NULL;
+		return r->data || r->ndirents ? "a failure carries bytes or names" : NULL;
 	if (!is_size(&r->attrs))
 		return "its size is too large";
 	return ok_shape(r);
@@ -497,17 +497,17 @@ const char *nfs4r_shape_of_answer(const struct nfs4r_read *r)
 const char *nfs4r_shape_of_answer_to(const struct nfs4r_read *asked, const struct nfs4r_read *r)
 {
 	if (r->type != asked->type)
-		return "the answer to another question";
+		return "the answer belongs to another request";
 	if (r->status != NFS4R_OK)
 		return NULL;
 	if (r->type == NFS4R_RD_READ && (r->verifier ? r->result_offset : r->data->len) > asked->length)
-		return "more bytes than were asked for";
+		return "there are more bytes than requested";
 	if (r->type == NFS4R_RD_READ && r->verifier && !asked->cookie)
-		return "a promise that was not asked for";
+		return "a promise was not requested";
 	if (r->type == NFS4R_RD_READDIR && r->ndirents && r->dirents[0].cookie <= asked->cookie)
-		return "names from before the cookie";
+		return "the names start before the cookie";
 	if (r->type == NFS4R_RD_OIDS && r->ndirents && memcmp(r->dirents[0].oid.b, asked->oid.b, sizeof(asked->oid.b)) <= 0)
-		return "objects from before the one that was named";
+		return "the objects start before the requested one";
 	if (r->row.version == 0 && asked->copy && (r->type == NFS4R_RD_GETATTR || r->type == NFS4R_RD_READDIR || r->type == NFS4R_RD_LISTXATTR))
 		return "its row is missing";
 	return NULL;
@@ -520,9 +520,9 @@ const char *nfs4r_shape_of_odd_names(const struct nfs4r_buf *names)
 	if (!names)
 		return NULL;
 	if (!are_names(names, 1))
-		return "names that cannot be read";
+		return "the names cannot be decoded";
 	for (uint32_t at = 0; at < names->len; at += (uint32_t)strlen((const char *)names->data + at) + 1)
 		if (!strchr(leads, names->data[at]))
-			return "names that cannot be read";
+			return "the names cannot be decoded";
 	return NULL;
 }

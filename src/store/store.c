@@ -54,7 +54,7 @@ static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 	s->incs = incs;
 	st = nfs4r_ident_random(&random);
 	if (st != NFS4R_OK)
-		return nfs4r_refuse(why, st, "no random numbers from the kernel");
+		return nfs4r_refuse(why, st, "the kernel returned no random numbers");
 	/* after a crash of the process the last records may not be on the disk; OPEN says that all before it is (recover.c) */
 	st = nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
 	if (st != NFS4R_OK) {
@@ -95,7 +95,7 @@ static enum nfs4r_status open_dir(struct nfs4r_store *s, bool *made, char *why)
 	s->dirfd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->dirfd < 0)
 		return nfs4r_refuse(why, nfs4r_status_from_errno(errno),
-				    "cannot read %s: %s; it must be a directory of the user the server runs as",
+				    "cannot read %s: %s; it must be a directory that belongs to the server's user",
 				    s->dir, strerror(errno));
 	s->jnl.dirfd = s->dirfd;
 	return NFS4R_OK;

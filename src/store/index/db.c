@@ -156,7 +156,7 @@ enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t m
 	st = nfs4r_db_status(rc);
 	nfs4r_refuse(why, st,
 		     st == NFS4R_CORRUPT ?
-			     "%s is damaged (%s): replace this server's store by a resync from the others; keep it for a look" :
+			     "%s is damaged (%s): replace this server's store by a resync from the others, and keep the damaged one for analysis" :
 			     "cannot open %s: %s",
 		     path, mdb_strerror(rc));
 	nfs4r_db_close(db);

@@ -260,7 +260,7 @@ enum nfs4r_status nfs4r_ident_check(const struct nfs4r_store_config *cfg, const 
 
 	if (format != NFS4R_DISK_FORMAT)
 		return nfs4r_refuse(why, NFS4R_MISMATCH,
-				    "%s has disk format %u and this program reads format %u: use a program of that version",
+				    "%s has disk format %u, but this release reads format %u: install a release with that format",
 				    what, format, NFS4R_DISK_FORMAT);
 	if (memcmp(volume, cfg->volume, 16)) {
 		uuid_str(volume, theirs);

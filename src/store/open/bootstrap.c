@@ -95,7 +95,7 @@ enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store
 
 	if (have_journal && !db_exists(s))
 		return nfs4r_refuse(why, NFS4R_CORRUPT,
-				    "%s has a journal but lmdb/data.mdb is missing or empty: put it back, or move the directory away and let this server make its copy anew",
+				    "%s has a journal but lmdb/data.mdb is missing or empty: restore it, or move the directory away and let this server resync from the others",
 				    s->dir);
 	sync_name(s->dirfd, ".."); /* the store's own name; no harm if it is not ours to sync */
 	if (mkdirat(s->dirfd, "lmdb", 0700) && errno != EEXIST)
@@ -107,7 +107,7 @@ enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store
 	st = nfs4r_db_read_meta(&s->db, &meta, why);
 	if (st == NFS4R_NOENT && have_journal)
 		return nfs4r_refuse(why, NFS4R_CORRUPT,
-				    "%s has a journal but lmdb is empty: put lmdb/data.mdb back, or move the directory away and let this server make its copy anew",
+				    "%s has a journal but lmdb is empty: restore lmdb/data.mdb, or move the directory away and let this server resync from the others",
 				    s->dir);
 	if (st == NFS4R_NOENT)
 		return found(s, why);
@@ -118,6 +118,6 @@ enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store
 	s->meta = meta;
 	st = nfs4r_found_state(s);
 	if (st != NFS4R_OK)
-		nfs4r_refuse(why, st, "%s/lmdb is damaged: let this server make its copy anew", s->dir);
+		nfs4r_refuse(why, st, "%s/lmdb is damaged: let this server resync from the others", s->dir);
 	return st;
 }

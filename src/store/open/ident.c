@@ -35,7 +35,7 @@ enum nfs4r_status nfs4r_ident_lock(struct nfs4r_store *s, const char *dir, char 
 	pid[n > 0 ? n : 0] = 0;
 	pid[strcspn(pid, "\n")] = 0;
 	return nfs4r_refuse(why, NFS4R_LOCKED,
-			    "%s is in use by process %s: stop that server first, or give this one a directory of its own",
+			    "%s is in use by process %s: stop that server first, or give this server its own directory",
 			    dir, pid[0] ? pid : "(unknown)");
 }
 

@@ -133,7 +133,7 @@ static enum nfs4r_status bad_record(struct nfs4r_scan *sc, uint32_t i, const uin
 		return NFS4R_OK;
 	nfs4r_seg_name(start, name);
 	return nfs4r_refuse(sc->why, NFS4R_CORRUPT,
-			    "%s/%s is damaged at offset %zu (%s): the disk or file system lost bytes that had been written; keep the directory for a look and let this server make its copy anew from the others",
+			    "%s/%s is damaged at offset %zu (%s): the disk or file system lost bytes that had been written; keep the directory for analysis, and let this server resync from the others",
 			    sc->s->dir, name, at,
 			    pos < sc->s->meta.pos ? "older than the last checkpoint" : "records follow it");
 }
@@ -208,7 +208,7 @@ static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const u
 		if (st != NFS4R_OK) {
 			nfs4r_seg_name(sc->starts[i], name);
 			return nfs4r_refuse(sc->why, st == NFS4R_NOMEM ? st : NFS4R_CORRUPT,
-					    "%s/%s: the record at offset %zu (type %u) cannot be replayed: %s; let this server make its copy anew from the others",
+					    "%s/%s: the record at offset %zu (type %u) cannot be replayed: %s; let this server resync from the others",
 					    sc->s->dir, name, at, rec.type, st == NFS4R_MALFORMED && sc->s->unreadable ? sc->s->unreadable : nfs4r_status_str(st));
 		}
 		at += total;
@@ -279,7 +279,7 @@ static enum nfs4r_status scan_all(struct nfs4r_scan *sc)
 	sc->end = sc->starts[0];
 	if (sc->starts[0] > s->meta.pos)
 		return nfs4r_refuse(sc->why, NFS4R_CORRUPT,
-				    "%s: lmdb holds the journal up to %llx but the first journal file starts at %llx: journal files were removed; put them back or let this server make its copy anew",
+				    "%s: lmdb holds the journal up to %llx but the first journal file starts at %llx: journal files were removed; restore them, or let this server resync from the others",
 				    s->dir, (unsigned long long)s->meta.pos,
 				    (unsigned long long)sc->starts[0]);
 	for (uint32_t i = 0; i < sc->nstarts && st == NFS4R_OK && !sc->torn && !sc->again; i++) {
@@ -294,7 +294,7 @@ static enum nfs4r_status scan_all(struct nfs4r_scan *sc)
 	}
 	if (st == NFS4R_OK && !sc->again && sc->end < s->meta.pos)
 		return nfs4r_refuse(sc->why, NFS4R_CORRUPT,
-				    "%s: lmdb holds the journal up to %llx but it ends at %llx: journal and lmdb are not of one time; put back both from one copy",
+				    "%s: lmdb holds the journal up to %llx but it ends at %llx: journal and lmdb are from different times; restore both from one backup",
 				    s->dir, (unsigned long long)s->meta.pos, (unsigned long long)sc->end);
 	return st;
 }
@@ -362,7 +362,7 @@ static enum nfs4r_status check_entries(struct nfs4r_scan *sc, int log, nfs4r_lsn
 	for (nfs4r_lsn n = from; n <= until; n++) {
 		if (!nfs4r_log_at(&sc->s->logs[log], n))
 			return nfs4r_refuse(sc->why, NFS4R_CORRUPT,
-					    "%s: entry %llu of the log of server %d is missing: journal files were removed; put them back or let this server make its copy anew",
+					    "%s: entry %llu of the log of server %d is missing: journal files were removed; restore them, or let this server resync from the others",
 					    sc->s->dir, (unsigned long long)n, log);
 	}
 	return NFS4R_OK;
@@ -520,7 +520,7 @@ enum nfs4r_status nfs4r_recover(struct nfs4r_store *s, const struct nfs4r_store_
 		st = recover_journal(&sc, info);
 	} else if (st == NFS4R_OK && (s->meta.pos || s->meta.inc.counter)) {
 		st = nfs4r_refuse(why, NFS4R_CORRUPT,
-				  "%s has lmdb but no journal files: put them back, or move the directory away and let this server make its copy anew",
+				  "%s has lmdb but no journal files: restore them, or move the directory away and let this server resync from the others",
 				  s->dir);
 	} else if (st == NFS4R_OK) {
 		info->created = info->tail_intact = true;
