@@ -26,7 +26,7 @@ static void send(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	if (a->durable)
 		engine_send_durable(eng, to, msg);
 	else if (msg->type == NFS4R_MSG_POSITIONS)
-		replicate_sender_positions(eng->distributor, to, msg);
+		replicate_sender_positions(eng->replicate.distributor, to, msg);
 	else
 		engine_send(eng, to, msg);
 }
@@ -35,24 +35,24 @@ static void send_entries(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	const struct nfs4r_act_send_entries *s = nfs4r_act_send_entries(a);
 
-	replicate_sender_queue(eng->distributor, s->to, s->log, s->from, s->until);
+	replicate_sender_queue(eng->replicate.distributor, s->to, s->log, s->from, s->until);
 }
 
 static void accepted(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	engine_durable_event(eng->durable, NFS4R_EV_ACCEPTED, nfs4r_act_accepted(a)->num);
+	engine_durable_event(eng->runtime.durable, NFS4R_EV_ACCEPTED, nfs4r_act_accepted(a)->num);
 }
 
 static void synced(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	engine_durable_event(eng->durable, NFS4R_EV_SYNCED, nfs4r_act_sync(a)->num);
+	engine_durable_event(eng->runtime.durable, NFS4R_EV_SYNCED, nfs4r_act_sync(a)->num);
 }
 
 static void control(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	const struct nfs4r_act_control *k = nfs4r_act_control(a);
 
-	engine_filter_change(eng->fastpath, &k->oid, k->owner, k->depth, k->added);
+	engine_filter_change(eng->runtime.fastpath, &k->oid, k->owner, k->depth, k->added);
 	if (!k->added && k->owner != eng->cfg.rpc.self)
 		read_router_here(eng, k->owner);
 }
@@ -61,7 +61,7 @@ static void told(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	const struct nfs4r_act_told *t = nfs4r_act_told(a);
 
-	engine_filter_change(eng->fastpath, &t->oid, t->owner, NFS4R_SHALLOW, t->added);
+	engine_filter_change(eng->runtime.fastpath, &t->oid, t->owner, NFS4R_SHALLOW, t->added);
 }
 
 static void readable_here(struct nfs4r_engine *eng, const struct nfs4r_action *a)
@@ -75,7 +75,7 @@ static void truncate_log(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 
 	nfs4r_store_truncate(eng->store, t->log, t->until);
 	if (t->log == eng->cfg.rpc.self)
-		replicate_sender_forget(eng->distributor, t->until);
+		replicate_sender_forget(eng->replicate.distributor, t->until);
 }
 
 static void checkpoint(struct nfs4r_engine *eng, const struct nfs4r_action *a)
@@ -99,8 +99,7 @@ static void recovered(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 
 	if (st != NFS4R_OK)
 		engine_journal_failed(eng, st);
-	if (!eng->halted[0])
-		eng->ready = true;
+	engine_recovered(eng);
 }
 
 static void drop(struct nfs4r_engine *eng, const struct nfs4r_action *a)
@@ -125,7 +124,7 @@ static void sealed(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		return;
 	}
 	if (s->log == eng->cfg.rpc.self)
-		replicate_sender_forget(eng->distributor, UINT64_MAX);
+		replicate_sender_forget(eng->replicate.distributor, UINT64_MAX);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: the log of server %u is sealed at its update %llu; its controls are free",
 		   eng->cfg.volume_name, s->log, (unsigned long long)(s->until & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1)));
 	engine_checkpoint_wake(eng, false);

@@ -61,13 +61,13 @@ static void tree_commit(void *ctx, struct nfs4r_entry *entry, bool own, const st
 	struct nfs4r_engine *eng = ctx;
 
 	if (entry->joined.pid.server)
-		engine_filter_hold(eng->fastpath);
+		engine_filter_hold(eng->runtime.fastpath);
 	enum nfs4r_status st = nfs4r_store_commit(eng->store, entry, own, puts, nputs);
 
 	if (st != NFS4R_OK) {
 		engine_journal_failed(eng, st);
 	} else if (own) {
-		replicate_sender_keep(eng->distributor, entry);
+		replicate_sender_keep(eng->replicate.distributor, entry);
 	}
 }
 
@@ -90,9 +90,9 @@ static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
 
 	engine_waiting_peer(eng, peer, true);
 	pthread_mutex_lock(&eng->lock);
-	eng->peer_inc[peer] = inc;
+	eng->runtime.peer_inc[peer] = inc;
 	engine_update_verifier(eng);
-	replicate_sender_reset(eng->distributor, peer);
+	replicate_sender_reset(eng->replicate.distributor, peer);
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 	engine_log_often(eng, SAYING_UP, peer, NFS4R_LOG_INFO, "volume %s: server %u is connected", eng->cfg.volume_name, peer);
@@ -105,13 +105,13 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 
 	engine_waiting_peer(eng, peer, false);
 	pthread_mutex_lock(&eng->lock);
-	replicate_sender_reset(eng->distributor, peer);
+	replicate_sender_reset(eng->replicate.distributor, peer);
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 	read_router_peer_down(eng, peer);
 	engine_asked_peer_down(eng, peer);
 	admin_verify_forget(eng, peer);
-	if (eng->servers & NFS4R_BIT(peer))
+	if (eng->membership.servers & NFS4R_BIT(peer))
 		engine_log_often(eng, SAYING_DOWN, peer, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer,
 				 why, eng->cfg.lease_ms ? " until it returns or is removed from the active view" : ", reads continue");
 }
@@ -123,7 +123,7 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
  */
 static bool is_too_early(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_msg *msg)
 {
-	return msg->type == NFS4R_MSG_PULL && msg->pull.log == eng->cfg.rpc.self && eng->rpc && replicate_sender_on_its_way(eng->distributor, from);
+	return msg->type == NFS4R_MSG_PULL && msg->pull.log == eng->cfg.rpc.self && eng->rpc && replicate_sender_on_its_way(eng->replicate.distributor, from);
 }
 
 static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
@@ -131,7 +131,7 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 	struct nfs4r_engine *eng = ctx;
 	struct nfs4r_event ev = { .type = NFS4R_EV_MSG, .peer = from, .msg = msg };
 
-	if (eng->stopping || engine_asked_in_vain(eng, from, msg->type)) {
+	if (eng->door.stopping || engine_asked_in_vain(eng, from, msg->type)) {
 		nfs4r_msg_fini(msg);
 		free(msg);
 		return;
@@ -164,7 +164,7 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 		break;
 	}
 	pthread_mutex_lock(&eng->lock);
-	if (!eng->halted[0] && !is_too_early(eng, from, msg))
+	if (!eng->runtime.halt.why[0] && !is_too_early(eng, from, msg))
 		engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 	if (msg->type == NFS4R_MSG_FORWARD) /* the core did not take it */
@@ -188,7 +188,7 @@ static void on_log(void *ctx, enum nfs4r_log_level level, const char *text)
 /* How long until the next one: after a step, and else at each turn of the timer, for what changes without one (a lane that has room again). eng->lock held. */
 static uint64_t until_look(const struct nfs4r_engine *eng, uint64_t now, uint64_t looked_ms)
 {
-	uint64_t at = looked_ms + (eng->look_soon ? AGAIN_MS : TIMER_MS);
+	uint64_t at = looked_ms + (eng->runtime.timer.look_soon ? AGAIN_MS : TIMER_MS);
 
 	return at > now ? at - now : 0;
 }
@@ -197,14 +197,14 @@ static uint64_t until_look(const struct nfs4r_engine *eng, uint64_t now, uint64_
 static uint64_t rest(struct nfs4r_engine *eng, uint64_t most)
 {
 	uint64_t now = engine_now_ms();
-	uint64_t wait = eng->next_timer_ms <= now ? 0 : eng->next_timer_ms - now;
+	uint64_t wait = eng->runtime.timer.next_ms <= now ? 0 : eng->runtime.timer.next_ms - now;
 
 	if (wait > most)
 		wait = most;
 	if (wait) {
 		struct timespec ts = engine_after_us(wait * 1000);
 
-		pthread_cond_clockwait(&eng->timer_cond, &eng->lock, CLOCK_MONOTONIC, &ts);
+		pthread_cond_clockwait(&eng->runtime.timer.cond, &eng->lock, CLOCK_MONOTONIC, &ts);
 	}
 	return now + wait;
 }
@@ -216,20 +216,20 @@ static void *timer_thread(void *arg)
 	uint64_t looked_ms = engine_now_ms();
 
 	pthread_mutex_lock(&eng->lock);
-	while (!eng->stopping) {
+	while (!eng->door.stopping) {
 		uint64_t due = rest(eng, until_look(eng, engine_now_ms(), looked_ms)), now = engine_now_ms();
 
-		if (now >= eng->next_timer_ms) /* also when halted: waiting operations must end */
+		if (now >= eng->runtime.timer.next_ms) /* also when halted: waiting operations must end */
 			engine_step(eng, &ev);
 		update_ops_expire_parked(eng, now);
-		if (eng->mute) {
+		if (eng->runtime.mute) {
 			update_ops_park_halted(eng);
 			engine_halt_say_again(eng, now);
 		}
 		bool look = until_look(eng, now, looked_ms) == 0;
 		if (look) {
 			looked_ms = now;
-			eng->look_soon = false;
+			eng->runtime.timer.look_soon = false;
 		}
 		pthread_mutex_unlock(&eng->lock);
 		read_router_expire(eng, now);
@@ -279,24 +279,26 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 
 static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 {
-	eng->locks = engine_locks_create();
-	eng->fastpath = engine_filter_create(eng->cfg.rpc.self);
-	eng->reads = read_router_create(eng);
-	eng->touched = engine_touched_create();
-	eng->set_ids = engine_suid_create();
-	eng->promises = read_promises_create();
-	eng->behind = engine_missing_create(resync_heal_task);
-	eng->executors = engine_pool_create(eng, "nfs4r-exec", eng->cfg.executors, NULL);
-	eng->appliers = engine_pool_create(eng, "nfs4r-apply", eng->cfg.appliers, replicate_apply_drop);
-	eng->repairs = engine_pool_create(eng, "nfs4r-repair", 1, NULL);
-	eng->verifiers = engine_pool_create(eng, "nfs4r-verify", 1, NULL);
-	eng->menders = engine_pool_create(eng, "nfs4r-mend", MENDERS, engine_missing_drop);
-	eng->durable = engine_durable_create(eng);
-	eng->distributor = replicate_sender_create(eng);
-	eng->spacer = membership_space_create(eng);
-	return membership_view_create(eng) && eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->behind && eng->executors && eng->appliers && eng->repairs && eng->verifiers && eng->menders && eng->durable && eng->distributor && eng->spacer ?
-		       NFS4R_OK :
-		       NFS4R_NOMEM;
+	eng->runtime.locks = engine_locks_create();
+	eng->runtime.fastpath = engine_filter_create(eng->cfg.rpc.self);
+	eng->read.reads = read_router_create(eng);
+	eng->runtime.touched = engine_touched_create();
+	eng->runtime.set_ids = engine_suid_create();
+	eng->read.promises = read_promises_create();
+	eng->runtime.behind = engine_missing_create(resync_heal_task);
+	eng->runtime.executors = engine_pool_create(eng, "nfs4r-exec", eng->cfg.executors, NULL);
+	eng->replicate.appliers = engine_pool_create(eng, "nfs4r-apply", eng->cfg.appliers, replicate_apply_drop);
+	eng->resync.repairs = engine_pool_create(eng, "nfs4r-repair", 1, NULL);
+	eng->admin.verifiers = engine_pool_create(eng, "nfs4r-verify", 1, NULL);
+	eng->runtime.menders = engine_pool_create(eng, "nfs4r-mend", MENDERS, engine_missing_drop);
+	eng->runtime.durable = engine_durable_create(eng);
+	eng->replicate.distributor = replicate_sender_create(eng);
+	eng->membership.spacer = membership_space_create(eng);
+	bool pools = eng->runtime.executors && eng->runtime.menders && eng->replicate.appliers && eng->resync.repairs && eng->admin.verifiers;
+	bool ground = eng->runtime.locks && eng->runtime.fastpath && eng->runtime.touched && eng->runtime.set_ids && eng->runtime.behind && eng->runtime.durable;
+	bool rooms = membership_view_create(eng) && eng->read.reads && eng->read.promises && eng->replicate.distributor && eng->membership.spacer;
+
+	return pools && ground && rooms ? NFS4R_OK : NFS4R_NOMEM;
 }
 
 static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store_info *info, char *why)
@@ -325,9 +327,9 @@ static enum nfs4r_status open_export(struct nfs4r_engine *eng, char *why)
 {
 	if (!eng->cfg.export_dir[0])
 		return NFS4R_OK;
-	eng->export_fd = open(eng->cfg.export_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (eng->export_fd >= 0)
-		return start_places_lock(eng->export_fd, &eng->cfg, why, NFS4R_WHY);
+	eng->start.export_fd = open(eng->cfg.export_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (eng->start.export_fd >= 0)
+		return start_places_lock(eng->start.export_fd, &eng->cfg, why, NFS4R_WHY);
 	snprintf(why, NFS4R_WHY, "cannot open the exported directory %.300s: %s", eng->cfg.export_dir, strerror(errno));
 	return NFS4R_BADCONFIG;
 }
@@ -345,19 +347,19 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 	if (st != NFS4R_OK)
 		return st;
 	pthread_mutex_lock(&eng->lock);
-	replicate_sender_serve(eng->distributor, eng->servers);
-	eng->ready = info->tail_intact || info->created; /* else with ACT_RECOVERED, or when nothing is in doubt */
+	replicate_sender_serve(eng->replicate.distributor, eng->membership.servers);
+	eng->runtime.ready = info->tail_intact || info->created; /* else with ACT_RECOVERED, or when nothing is in doubt */
 	engine_epoch_follow(eng);
 	engine_perform(eng, nfs4r_core_started(eng->core, engine_now_ms()));
 	membership_start(eng);
 	membership_view_start(eng);
-	EACH_OF(eng->servers & ~NFS4R_BIT(eng->cfg.rpc.self), s) { /* until the transport says otherwise */
+	EACH_OF(eng->membership.servers & ~NFS4R_BIT(eng->cfg.rpc.self), s) { /* until the transport says otherwise */
 		struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = s };
 
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
-	return membership_space_begin(eng->spacer, why);
+	return membership_space_begin(eng->membership.spacer, why);
 }
 
 static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_rpc **rpc, char *why)
@@ -387,7 +389,7 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 
 	start_import_notes_load(eng);
 	if (eng->cfg.import || engine_import_any_open(eng)) /* before anybody asks for the state */
-		eng->import.phase = IMPORT_RUNNING;
+		eng->start.import.phase = IMPORT_RUNNING;
 	enum nfs4r_status st = start_transport(eng, &rpc, why);
 
 	if (st != NFS4R_OK)
@@ -396,23 +398,23 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 	eng->rpc = rpc;
 	membership_tell(eng); /* a view may have come since it runs */
 	pthread_mutex_unlock(&eng->lock);
-	eng->timer_running = pthread_create(&eng->timer_thread, NULL, timer_thread, eng) == 0;
-	eng->checkpoint_running = pthread_create(&eng->checkpoint_tid, NULL, engine_checkpoint_thread, eng) == 0;
-	if (!membership_space_run(eng->spacer) || !eng->timer_running || !eng->checkpoint_running) {
+	eng->door.timer_running = pthread_create(&eng->door.timer_thread, NULL, timer_thread, eng) == 0;
+	eng->door.checkpoint_running = pthread_create(&eng->door.checkpoint_thread, NULL, engine_checkpoint_thread, eng) == 0;
+	if (!membership_space_run(eng->membership.spacer) || !eng->door.timer_running || !eng->door.checkpoint_running) {
 		snprintf(why, NFS4R_WHY, "cannot start threads; check the process limits");
 		return NFS4R_NOMEM;
 	}
 	if (eng->cfg.control_socket[0]) {
-		eng->ctl = admin_ctl_create(eng, why);
-		if (!eng->ctl)
+		eng->admin.ctl = admin_ctl_create(eng, why);
+		if (!eng->admin.ctl)
 			return NFS4R_BADCONFIG;
 	}
 	pthread_mutex_lock(&eng->lock);
-	bool imports = eng->import.phase == IMPORT_RUNNING;
+	bool imports = eng->start.import.phase == IMPORT_RUNNING;
 	pthread_mutex_unlock(&eng->lock);
 	if (imports)
-		eng->import_running = pthread_create(&eng->import_tid, NULL, start_import_thread, eng) == 0;
-	if (imports && !eng->import_running) {
+		eng->start.import_running = pthread_create(&eng->start.import_thread, NULL, start_import_thread, eng) == 0;
+	if (imports && !eng->start.import_running) {
 		snprintf(why, 512, "cannot start threads; check the process limits");
 		return NFS4R_NOMEM;
 	}
@@ -423,25 +425,25 @@ static void init_locks(struct nfs4r_engine *eng)
 {
 	pthread_mutex_init(&eng->lock, NULL);
 	engine_asked_init(eng);
-	pthread_mutex_init(&eng->checkpoint_lock, NULL);
-	pthread_mutex_init(&eng->waiting.lock, NULL);
-	pthread_mutex_init(&eng->said.lock, NULL);
-	pthread_cond_init(&eng->idle_cond, NULL);
-	pthread_cond_init(&eng->timer_cond, NULL);
-	pthread_cond_init(&eng->step_cond, NULL);
-	pthread_cond_init(&eng->online_cond, NULL);
-	pthread_cond_init(&eng->checkpoint_cond, NULL);
+	pthread_mutex_init(&eng->runtime.checkpoint.lock, NULL);
+	pthread_mutex_init(&eng->runtime.waiting.lock, NULL);
+	pthread_mutex_init(&eng->runtime.said.lock, NULL);
+	pthread_cond_init(&eng->update.idle_cond, NULL);
+	pthread_cond_init(&eng->runtime.timer.cond, NULL);
+	pthread_cond_init(&eng->runtime.step.cond, NULL);
+	pthread_cond_init(&eng->start.online_cond, NULL);
+	pthread_cond_init(&eng->runtime.checkpoint.cond, NULL);
 }
 
 /* The local file system may not be used for everything before the server as a whole has started. */
 static void begin_work(struct nfs4r_engine *eng)
 {
-	engine_pool_begin(eng->repairs); /* settles what is in doubt, for which the others wait */
-	engine_pool_begin(eng->executors);
-	engine_pool_begin(eng->verifiers);
-	engine_pool_begin(eng->appliers);
-	engine_pool_begin(eng->menders);
-	replicate_sender_begin(eng->distributor);
+	engine_pool_begin(eng->resync.repairs); /* settles what is in doubt, for which the others wait */
+	engine_pool_begin(eng->runtime.executors);
+	engine_pool_begin(eng->admin.verifiers);
+	engine_pool_begin(eng->replicate.appliers);
+	engine_pool_begin(eng->runtime.menders);
+	replicate_sender_begin(eng->replicate.distributor);
 }
 
 static const struct engine_notices notices = { .performed = read_router_performed, .stepped = membership_view_watch, .checkpointed = membership_retention_look_at_bound };
@@ -467,8 +469,8 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 	eng->ctx = ctx;
 	eng->log = log;
 	eng->log_ctx = log_ctx;
-	eng->next_timer_ms = UINT64_MAX;
-	eng->export_fd = -1;
+	eng->runtime.timer.next_ms = UINT64_MAX;
+	eng->start.export_fd = -1;
 	eng->started_at_ms = engine_now_ms();
 	if (!eng->cfg.conflicts_dir[0])
 		snprintf(eng->cfg.conflicts_dir, sizeof(eng->cfg.conflicts_dir), "%.1000s/conflicts", cfg->store_dir);
@@ -499,7 +501,7 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 		nfs4r_engine_stop(eng);
 		return st;
 	}
-	eng->working = true;
+	eng->door.working = true;
 	*out = eng;
 	return NFS4R_OK;
 }
@@ -507,38 +509,38 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 static void stop_threads(struct nfs4r_engine *eng)
 {
 	pthread_mutex_lock(&eng->lock);
-	eng->stopping = true;
-	pthread_cond_broadcast(&eng->timer_cond);
+	eng->door.stopping = true;
+	pthread_cond_broadcast(&eng->runtime.timer.cond);
 	update_ops_wake(eng);
 	pthread_mutex_unlock(&eng->lock);
 	start_online_stop(eng);
-	pthread_mutex_lock(&eng->checkpoint_lock);
-	pthread_cond_broadcast(&eng->checkpoint_cond);
-	pthread_mutex_unlock(&eng->checkpoint_lock);
-	if (eng->import_running)
-		pthread_join(eng->import_tid, NULL);
-	admin_ctl_destroy(eng->ctl);
+	pthread_mutex_lock(&eng->runtime.checkpoint.lock);
+	pthread_cond_broadcast(&eng->runtime.checkpoint.cond);
+	pthread_mutex_unlock(&eng->runtime.checkpoint.lock);
+	if (eng->start.import_running)
+		pthread_join(eng->start.import_thread, NULL);
+	admin_ctl_destroy(eng->admin.ctl);
 	engine_doubt_wake(eng);
 	read_router_expire(eng, UINT64_MAX); /* a repair that waits for an answer */
 	engine_missing_wake(eng);
-	engine_pool_stop(eng->repairs);
-	engine_pool_stop(eng->menders);
-	if (eng->timer_running)
-		pthread_join(eng->timer_thread, NULL);
-	membership_space_stop(eng->spacer);
-	if (eng->checkpoint_running)
-		pthread_join(eng->checkpoint_tid, NULL);
-	replicate_sender_stop(eng->distributor);
-	engine_pool_stop(eng->appliers);
-	engine_durable_stop(eng->durable);
+	engine_pool_stop(eng->resync.repairs);
+	engine_pool_stop(eng->runtime.menders);
+	if (eng->door.timer_running)
+		pthread_join(eng->door.timer_thread, NULL);
+	membership_space_stop(eng->membership.spacer);
+	if (eng->door.checkpoint_running)
+		pthread_join(eng->door.checkpoint_thread, NULL);
+	replicate_sender_stop(eng->replicate.distributor);
+	engine_pool_stop(eng->replicate.appliers);
+	engine_durable_stop(eng->runtime.durable);
 	pthread_mutex_lock(&eng->lock);
-	eng->frozen = true;
+	eng->door.frozen = true;
 	pthread_mutex_unlock(&eng->lock);
 	update_ops_end_all(eng);
 	update_commit_expire(eng, UINT64_MAX);
 	read_router_expire(eng, UINT64_MAX);
-	engine_pool_stop(eng->verifiers);
-	engine_pool_stop(eng->executors);
+	engine_pool_stop(eng->admin.verifiers);
+	engine_pool_stop(eng->runtime.executors);
 	read_router_expire(eng, UINT64_MAX);
 }
 
@@ -548,7 +550,7 @@ static bool may_checkpoint_last(struct nfs4r_engine *eng)
 	struct nfs4r_store_positions p;
 	nfs4r_lsn first, last;
 
-	if (eng->halted[0] || engine_doubt_is_open(eng))
+	if (eng->runtime.halt.why[0] || engine_doubt_is_open(eng))
 		return false;
 	nfs4r_store_get_positions(eng->store, &p);
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
@@ -576,20 +578,21 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	if (!eng)
 		return;
 	engine_leave(eng);
-	if (eng->reads && eng->executors && eng->appliers && eng->repairs && eng->verifiers && eng->menders && eng->behind && eng->durable && eng->distributor)
+	if (eng->runtime.executors && eng->runtime.menders && eng->replicate.appliers && eng->resync.repairs && eng->admin.verifiers &&
+	    eng->read.reads && eng->runtime.behind && eng->runtime.durable && eng->replicate.distributor)
 		stop_threads(eng);
 	rpc = eng->rpc;
 	if (rpc)
 		nfs4r_rpc_stop(rpc); /* the pools are gone, so nobody sends any more */
-	engine_pool_destroy(eng->repairs);
-	engine_pool_destroy(eng->menders);
-	engine_pool_destroy(eng->appliers);
-	engine_durable_destroy(eng->durable);
-	if (eng->verifiers) /* what waits is counted as asked for */
+	engine_pool_destroy(eng->resync.repairs);
+	engine_pool_destroy(eng->runtime.menders);
+	engine_pool_destroy(eng->replicate.appliers);
+	engine_durable_destroy(eng->runtime.durable);
+	if (eng->admin.verifiers) /* what waits is counted as asked for */
 		for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 			admin_verify_forget(eng, id);
-	engine_pool_destroy(eng->verifiers);
-	engine_pool_destroy(eng->executors);
+	engine_pool_destroy(eng->admin.verifiers);
+	engine_pool_destroy(eng->runtime.executors);
 	if (eng->store && sync_last(eng))
 		nfs4r_store_close(eng->store);
 	else
@@ -599,25 +602,25 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	start_import_notes_free(eng);
 	update_ops_fini(eng);
 	nfs4r_core_destroy(eng->core);
-	replicate_sender_destroy(eng->distributor);
-	membership_space_destroy(eng->spacer);
-	engine_missing_destroy(eng->behind);
-	read_promises_destroy(eng->promises);
-	engine_suid_destroy(eng->set_ids);
-	engine_touched_destroy(eng->touched);
-	read_router_destroy(eng->reads);
-	engine_filter_destroy(eng->fastpath);
-	engine_locks_destroy(eng->locks);
-	pthread_cond_destroy(&eng->timer_cond);
-	pthread_cond_destroy(&eng->step_cond);
-	pthread_cond_destroy(&eng->online_cond);
-	pthread_cond_destroy(&eng->checkpoint_cond);
-	pthread_cond_destroy(&eng->idle_cond);
-	pthread_mutex_destroy(&eng->checkpoint_lock);
+	replicate_sender_destroy(eng->replicate.distributor);
+	membership_space_destroy(eng->membership.spacer);
+	engine_missing_destroy(eng->runtime.behind);
+	read_promises_destroy(eng->read.promises);
+	engine_suid_destroy(eng->runtime.set_ids);
+	engine_touched_destroy(eng->runtime.touched);
+	read_router_destroy(eng->read.reads);
+	engine_filter_destroy(eng->runtime.fastpath);
+	engine_locks_destroy(eng->runtime.locks);
+	pthread_cond_destroy(&eng->runtime.timer.cond);
+	pthread_cond_destroy(&eng->runtime.step.cond);
+	pthread_cond_destroy(&eng->start.online_cond);
+	pthread_cond_destroy(&eng->runtime.checkpoint.cond);
+	pthread_cond_destroy(&eng->update.idle_cond);
+	pthread_mutex_destroy(&eng->runtime.checkpoint.lock);
 	pthread_mutex_destroy(&eng->lock);
 	engine_asked_fini(eng);
-	if (eng->export_fd >= 0)
-		close(eng->export_fd);
-	free(eng->seen);
+	if (eng->start.export_fd >= 0)
+		close(eng->start.export_fd);
+	free(eng->membership.seen);
 	free(eng);
 }

@@ -51,6 +51,8 @@
  *                    path.c, remedy.c  words for people
  *                    disk_names.c, xattrs.c, clock.c
  *
+ * The state of an engine is in engine_state.h, with a part for each room in ROOM_state.h.
+ *
  * This header is for the door, and for tests: it has all rooms. A room includes its own, and those below it that it needs.
  */
 #ifndef NFS4R_ENGINE_INT_H

@@ -25,13 +25,11 @@ static enum nfs4r_leave wait_until_left(struct nfs4r_engine *eng)
 	uint64_t until = engine_now_ms() + eng->cfg.stop_wait_ms;
 	enum nfs4r_leave how;
 
-	eng->step_waiters++;
-	while (goes_on(how = nfs4r_core_leave(eng->core)) && !eng->halted[0] && engine_now_ms() < until) {
+	while (goes_on(how = nfs4r_core_leave(eng->core)) && !eng->runtime.halt.why[0] && engine_now_ms() < until) {
 		struct timespec look = engine_after_us(LOOK_US);
 
-		pthread_cond_clockwait(&eng->step_cond, &eng->lock, CLOCK_MONOTONIC, &look);
+		(void)engine_step_await(eng, &look);
 	}
-	eng->step_waiters--;
 	return how;
 }
 
@@ -40,7 +38,7 @@ static void say_kept(struct nfs4r_engine *eng, enum nfs4r_leave how, uint64_t le
 {
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: shutting down with %" PRIu64 " controls not released, or releases not confirmed by all servers (%s): with Durability = local the others may wait for these objects until this server returns",
 		   eng->cfg.volume_name, left,
-		   eng->halted[0] ? "it has halted" : how == NFS4R_LEAVE_CANNOT ? "this server is not a member of the view or has no lease, or a server is missing" : "Stop_Wait is over");
+		   eng->runtime.halt.why[0] ? "it has halted" : how == NFS4R_LEAVE_CANNOT ? "this server is not a member of the view or has no lease, or a server is missing" : "Stop_Wait is over");
 }
 
 void engine_leave(struct nfs4r_engine *eng)
@@ -49,11 +47,11 @@ void engine_leave(struct nfs4r_engine *eng)
 	uint64_t begun = engine_now_ms(), had, left;
 	enum nfs4r_leave how;
 
-	if (!eng->cfg.stop_wait_ms || !eng->working)
+	if (!eng->cfg.stop_wait_ms || !eng->door.working)
 		return;
 	pthread_mutex_lock(&eng->lock);
 	had = controls(eng);
-	if (!eng->halted[0])
+	if (!eng->runtime.halt.why[0])
 		engine_step(eng, &ev);
 	how = wait_until_left(eng);
 	left = controls(eng);

@@ -206,7 +206,7 @@ static bool do_repair(struct client *cl, json_t *req)
 
 	if (path && !json_is_string(path))
 		return emit_error(cl, "\"path\" must be a string");
-	if (from && (server < 1 || server > NFS4R_SERVERS_MAX || !(eng->servers & NFS4R_BIT(server)) || server == eng->cfg.rpc.self)) {
+	if (from && (server < 1 || server > NFS4R_SERVERS_MAX || !(eng->membership.servers & NFS4R_BIT(server)) || server == eng->cfg.rpc.self)) {
 		snprintf(why, sizeof(why), "%lld is not another server of this volume; --from names the server to copy from", (long long)server);
 		return emit_error(cl, why);
 	}

@@ -265,7 +265,7 @@ static json_t *answer(struct pathfinder *pf, const struct rows *r)
 		json_array_append_new(controls, control_row(pf, &r->v[i]));
 	for (uint32_t i = 0; i < r->nwaiting; i++)
 		json_array_append_new(waiting, waiting_row(pf, &r->w[i]));
-	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:b, s:o}", "server", pf->eng->cfg.rpc.self, "servers", admin_server_list(pf->eng->servers), "total",
+	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:b, s:o}", "server", pf->eng->cfg.rpc.self, "servers", admin_server_list(pf->eng->membership.servers), "total",
 			 num(r->total), "truncated", r->total > r->n, "controls", controls, "waiting_total", num(operations),
 			 "waiting_truncated", operations > r->nwaiting, "waiting", waiting);
 }

@@ -37,7 +37,7 @@ static json_t *num(uint64_t v)
 
 static uint64_t lease_left(struct nfs4r_engine *eng)
 {
-	uint64_t until = eng->lease_until_ms, now = engine_now_ms();
+	uint64_t until = eng->runtime.lease.until_ms, now = engine_now_ms();
 
 	if (until == UINT64_MAX) /* one server alone: its own majority */
 		return eng->cfg.lease_ms;
@@ -57,18 +57,18 @@ void admin_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 	nfs4r_core_get_room(eng->core, &room);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 		f->remarks[id] = room.of[id].remarks;
-	f->servers = eng->servers;
-	f->list = eng->list;
+	f->servers = eng->membership.servers;
+	f->list = eng->membership.list;
 	f->lease_left_ms = lease_left(eng);
 	f->end = nfs4r_core_own_end(eng->core);
-	memcpy(f->halted, eng->halted, sizeof(f->halted));
-	memcpy(f->starting, eng->starting, sizeof(f->starting));
-	f->import_phase = eng->import.phase;
-	f->import_st = eng->import.st;
-	f->import_objects = eng->import.objects;
-	f->import_bytes = eng->import.bytes;
-	memcpy(f->import_noted, eng->import.noted, sizeof(f->import_noted));
-	f->ready = eng->ready;
+	memcpy(f->halted, eng->runtime.halt.why, sizeof(f->halted));
+	memcpy(f->starting, eng->start.starting, sizeof(f->starting));
+	f->import_phase = eng->start.import.phase;
+	f->import_st = eng->start.import.st;
+	f->import_objects = eng->start.import.objects;
+	f->import_bytes = eng->start.import.bytes;
+	memcpy(f->import_noted, eng->start.import.noted, sizeof(f->import_noted));
+	f->ready = eng->runtime.ready;
 	admin_seals_collect(eng, f);
 	pthread_mutex_unlock(&eng->lock);
 }
@@ -231,7 +231,7 @@ json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	out = json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "volume", text(eng->cfg.volume_name), "server",
 			eng->cfg.rpc.self, "incarnation", num(eng->inc), "uptime_seconds",
 			num((engine_now_ms() - eng->started_at_ms) / 1000), "view", admin_view_json(eng, &f), "log", own_log(eng, &f), "peers", peers,
-			"journal", admin_report_journal(eng), "payload_bytes", num(replicate_sender_payload_bytes(eng->distributor)),
+			"journal", admin_report_journal(eng), "payload_bytes", num(replicate_sender_payload_bytes(eng->replicate.distributor)),
 			"payload_bytes_max", num(eng->cfg.payload_bytes_max));
 	if (!out)
 		return NULL;
@@ -244,7 +244,7 @@ json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_object_set_new(out, "retention", admin_retention_json(eng));
 	json_object_set_new(out, "space", admin_space_json(eng));
 	json_object_set_new(out, "out_of_band", out_of_band_json(eng));
-	json_object_set_new(out, "waiting", json_pack("{s:o, s:o, s:o}", "threads", num(eng->waiting.all), "max", num(eng->cfg.waiting_max), "refused", num(eng->waiting.refused)));
+	json_object_set_new(out, "waiting", json_pack("{s:o, s:o, s:o}", "threads", num(eng->runtime.waiting.all), "max", num(eng->cfg.waiting_max), "refused", num(eng->runtime.waiting.refused)));
 	json_object_set_new(out, "conflicts", json_pack("{s:o, s:o}", "saved", num(resync_saved(eng)), "directory", text(eng->cfg.conflicts_dir)));
 	json_object_set_new(out, "controls",
 			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));

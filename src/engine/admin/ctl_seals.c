@@ -34,14 +34,14 @@ uint64_t admin_entries(nfs4r_lsn from, nfs4r_lsn until)
 void admin_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 {
 	nfs4r_core_loss_window(eng->core, &f->loss_entries, &f->loss_bytes, &f->loss_age_ms);
-	f->repair.running = eng->repair.running;
-	f->repair.from = eng->repair.from;
-	f->repair.phase = eng->repair.phase;
-	f->repair.done = eng->repair.done;
-	f->repair.all = eng->repair.all;
-	f->repair.bytes = eng->repair.bytes;
-	f->repair.since_ms = eng->repair.since_ms;
-	f->repair.fetch_ms = eng->repair.fetch_ms;
+	f->repair.running = eng->resync.repair.running;
+	f->repair.from = eng->resync.repair.from;
+	f->repair.phase = eng->resync.repair.phase;
+	f->repair.done = eng->resync.repair.done;
+	f->repair.all = eng->resync.repair.all;
+	f->repair.bytes = eng->resync.repair.bytes;
+	f->repair.since_ms = eng->resync.repair.since_ms;
+	f->repair.fetch_ms = eng->resync.repair.fetch_ms;
 }
 
 static json_t *repair(const struct ctl_facts *f)

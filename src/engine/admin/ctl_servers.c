@@ -115,9 +115,9 @@ bool admin_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *wh
 {
 	char all[64];
 
-	if (eng->servers & NFS4R_BIT(s))
+	if (eng->membership.servers & NFS4R_BIT(s))
 		return true;
-	snprintf(why, len, "server %u does not belong to this volume: its servers are %s", s, engine_server_list(eng->servers, all, sizeof(all)));
+	snprintf(why, len, "server %u does not belong to this volume: its servers are %s", s, engine_server_list(eng->membership.servers, all, sizeof(all)));
 	return false;
 }
 
@@ -126,8 +126,8 @@ static enum nfs4r_status addresses(const struct nfs4r_engine *eng, struct nfs4r_
 {
 	*n = 0;
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
-		for (uint32_t i = 0; i < eng->list.n; i++) {
-			const struct nfs4r_endpoint *e = &eng->list.list[i];
+		for (uint32_t i = 0; i < eng->membership.list.n; i++) {
+			const struct nfs4r_endpoint *e = &eng->membership.list.list[i];
 
 			if (e->id != s)
 				continue;
@@ -181,15 +181,15 @@ static enum nfs4r_status look_address(const struct nfs4r_engine *eng, const char
 /* Nobody else is there. eng->lock held */
 static enum nfs4r_status look_taken(const struct nfs4r_engine *eng, nfs4r_server_id s, const char *host, json_int_t port, char *why)
 {
-	for (uint32_t i = 0; i < eng->list.n; i++) {
-		const struct nfs4r_endpoint *e = &eng->list.list[i];
+	for (uint32_t i = 0; i < eng->membership.list.n; i++) {
+		const struct nfs4r_endpoint *e = &eng->membership.list.list[i];
 
 		if (e->id != s && e->port == port && strcmp(e->host, host) == 0) {
 			snprintf(why, WHY, "%s:%u is the address of server %u; give the new server its own", host, e->port, e->id);
 			return NFS4R_INVAL;
 		}
 	}
-	if (eng->list.n >= NFS4R_SERVERS_MAX && !(eng->servers & NFS4R_BIT(s)))
+	if (eng->membership.list.n >= NFS4R_SERVERS_MAX && !(eng->membership.servers & NFS4R_BIT(s)))
 		return bad(why, "a volume has at most 15 servers: remove one first with `nfs4rctl server remove N`");
 	return NFS4R_OK;
 }

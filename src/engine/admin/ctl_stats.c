@@ -78,13 +78,13 @@ static json_t *core_counters(const struct nfs4r_core_stats *c)
 static json_t *engine_counters(struct nfs4r_engine *eng)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "reads_local",
-			 num(__atomic_load_n(&eng->stat_reads_local, __ATOMIC_RELAXED)), "reads_remote",
-			 num(__atomic_load_n(&eng->stat_reads_remote, __ATOMIC_RELAXED)), "reads_not_modified",
-			 num(__atomic_load_n(&eng->stat_reads_promised, __ATOMIC_RELAXED)), "updates",
-			 num(__atomic_load_n(&eng->stat_updates, __ATOMIC_RELAXED)), "executors_queued",
-			 num(engine_pool_queued(eng->executors)), "appliers_queued", num(engine_pool_queued(eng->appliers)), "payload_bytes",
-			 num(replicate_sender_payload_bytes(eng->distributor)), "waiting_threads", num(eng->waiting.all), "waiting_max", num(eng->cfg.waiting_max),
-			 "waiting_refused", num(eng->waiting.refused));
+			 num(__atomic_load_n(&eng->read.local, __ATOMIC_RELAXED)), "reads_remote",
+			 num(__atomic_load_n(&eng->read.remote, __ATOMIC_RELAXED)), "reads_not_modified",
+			 num(__atomic_load_n(&eng->read.promised, __ATOMIC_RELAXED)), "updates",
+			 num(__atomic_load_n(&eng->update.done, __ATOMIC_RELAXED)), "executors_queued",
+			 num(engine_pool_queued(eng->runtime.executors)), "appliers_queued", num(engine_pool_queued(eng->replicate.appliers)), "payload_bytes",
+			 num(replicate_sender_payload_bytes(eng->replicate.distributor)), "waiting_threads", num(eng->runtime.waiting.all), "waiting_max", num(eng->cfg.waiting_max),
+			 "waiting_refused", num(eng->runtime.waiting.refused));
 }
 
 json_t *admin_report_stats(struct nfs4r_engine *eng)

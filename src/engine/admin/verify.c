@@ -363,7 +363,7 @@ static bool is_explained(struct run *r, const struct item *it)
 
 	if (r->busy_until_ms && engine_now_ms() >= r->busy_until_ms)
 		return false;
-	if (!engine_filter_local(r->eng->fastpath, &it->found.oid, it->found.type == NFS4R_TYPE_DIR))
+	if (!engine_filter_local(r->eng->runtime.fastpath, &it->found.oid, it->found.type == NFS4R_TYPE_DIR))
 		return true;
 	if (it->sum.side.status != NFS4R_OK || row->last_log != r->eng->cfg.rpc.self)
 		return false;
@@ -615,10 +615,10 @@ static void add_imports(struct run *r, json_t *out)
 	nfs4r_servers who = 0;
 
 	pthread_mutex_lock(&r->eng->lock);
-	bool importing = r->eng->import.phase == IMPORT_RUNNING;
+	bool importing = r->eng->start.import.phase == IMPORT_RUNNING;
 	nfs4r_core_get_room(r->eng->core, &room);
 	pthread_mutex_unlock(&r->eng->lock);
-	EACH_OF(r->eng->servers & ~NFS4R_BIT(r->eng->cfg.rpc.self), s)
+	EACH_OF(r->eng->membership.servers & ~NFS4R_BIT(r->eng->cfg.rpc.self), s)
 		if (room.of[s].remarks.is & NFS4R_IS_IMPORTING && !r->peer[s].unreachable)
 			who |= NFS4R_BIT(s);
 	json_object_set_new(out, "importing", json_boolean(importing));

@@ -153,7 +153,7 @@ static void *work(void *arg)
 		if (!f->todo)
 			f->todo_tail = &f->todo;
 		pthread_mutex_unlock(&f->lock);
-		if (f->over || f->eng->stopping)
+		if (f->over || f->eng->door.stopping)
 			snprintf(job->why, sizeof(job->why), "the repair was interrupted");
 		else
 			mend(f->eng, job);

@@ -343,17 +343,18 @@ static void serve_drop(struct nfs4r_engine *eng, void *arg)
 /* One of that peer's is over: the next of them. */
 static void serve_next(struct nfs4r_engine *eng, nfs4r_server_id from)
 {
-	struct asked *a = &eng->asked[from];
+	pthread_mutex_t *lock = &eng->runtime.asked[from].lock;
+	struct admin_sums *q = &eng->admin.sums[from];
 	struct verify_serve *s;
 
-	pthread_mutex_lock(&a->lock);
-	s = a->verifies;
+	pthread_mutex_lock(lock);
+	s = q->first;
 	if (s)
-		a->verifies = s->next;
-	a->verifying = s != NULL;
-	pthread_mutex_unlock(&a->lock);
+		q->first = s->next;
+	q->running = s != NULL;
+	pthread_mutex_unlock(lock);
 	if (s)
-		engine_pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
+		engine_pool_run_for(eng->admin.verifiers, from, serve_task, serve_drop, s);
 }
 
 static void serve_end(struct nfs4r_engine *eng, struct verify_serve *s)
@@ -382,7 +383,7 @@ static uint64_t monotonic_us(void)
 /* A piece of a sum. Who has asked for far more sums than a verify does would occupy a processor without end: it gets a third of one. */
 static void serve_step(struct nfs4r_engine *eng, struct verify_serve *s)
 {
-	struct asked *a = &eng->asked[s->from];
+	struct asked *a = &eng->runtime.asked[s->from];
 	uint64_t begun = monotonic_us(), took;
 
 	admin_verify_sum_step(eng, &s->sum);
@@ -400,7 +401,7 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct verify_serve *s = arg;
 	nfs4r_server_id from = s->from;
-	bool gone = eng->stopping || s->era != eng->asked_era[from];
+	bool gone = eng->door.stopping || s->era != eng->runtime.asked_era[from];
 
 	if (!gone && !s->begun) {
 		s->begun = true;
@@ -409,7 +410,7 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	if (!gone)
 		serve_step(eng, s);
 	if (!gone && s->sum.phase != VERIFY_OVER) {
-		engine_pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
+		engine_pool_run_for(eng->admin.verifiers, from, serve_task, serve_drop, s);
 		return;
 	}
 	if (!gone)
@@ -420,13 +421,14 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 
 void admin_verify_forget(struct nfs4r_engine *eng, nfs4r_server_id peer)
 {
-	struct asked *a = &eng->asked[peer];
+	pthread_mutex_t *lock = &eng->runtime.asked[peer].lock;
+	struct admin_sums *q = &eng->admin.sums[peer];
 	struct verify_serve *s;
 
-	pthread_mutex_lock(&a->lock);
-	s = a->verifies;
-	a->verifies = NULL;
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_lock(lock);
+	s = q->first;
+	q->first = NULL;
+	pthread_mutex_unlock(lock);
 	while (s) {
 		struct verify_serve *next = s->next;
 
@@ -437,7 +439,8 @@ void admin_verify_forget(struct nfs4r_engine *eng, nfs4r_server_id peer)
 
 void admin_verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
 {
-	struct asked *a = &eng->asked[from];
+	pthread_mutex_t *lock = &eng->runtime.asked[from].lock;
+	struct admin_sums *q = &eng->admin.sums[from];
 	struct verify_serve *s = calloc(1, sizeof(*s));
 
 	if (!s) { /* the asker asks again */
@@ -447,19 +450,19 @@ void admin_verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct n
 	}
 	s->from = from;
 	s->m = m;
-	s->era = eng->asked_era[from];
+	s->era = eng->runtime.asked_era[from];
 	s->bytes = sizeof(*s) + nfs4r_msg_memory(m);
 	engine_asked_take(eng, from, s->bytes);
-	pthread_mutex_lock(&a->lock);
-	bool waits = a->verifying;
-	if (!a->verifies)
-		a->verifies_tail = &a->verifies;
+	pthread_mutex_lock(lock);
+	bool waits = q->running;
+	if (!q->first)
+		q->tail = &q->first;
 	if (waits) {
-		*a->verifies_tail = s;
-		a->verifies_tail = &s->next;
+		*q->tail = s;
+		q->tail = &s->next;
 	}
-	a->verifying = true;
-	pthread_mutex_unlock(&a->lock);
+	q->running = true;
+	pthread_mutex_unlock(lock);
 	if (!waits)
-		engine_pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
+		engine_pool_run_for(eng->admin.verifiers, from, serve_task, serve_drop, s);
 }

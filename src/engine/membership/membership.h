@@ -16,7 +16,7 @@ void membership_adopted(struct nfs4r_engine *eng); /* ACT_SERVERS */
 const char *membership_come_back(const struct nfs4r_engine *eng, char *buf, size_t len);
 
 /* ---- view_report.c ---- */
-bool membership_view_create(struct nfs4r_engine *eng); /* eng->seen, which free() ends. False: no memory */
+bool membership_view_create(struct nfs4r_engine *eng); /* eng->membership.seen, which free() ends. False: no memory */
 bool membership_view_forgot(const struct nfs4r_engine *eng); /* this server's store, at any time since its start. eng->lock held */
 /* After a step: write a line if the view or the lease changed. @type of the event, and of its message. eng->lock held. */
 void membership_view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type);

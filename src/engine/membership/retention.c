@@ -21,12 +21,12 @@ void membership_retention_init(struct nfs4r_engine *eng)
 {
 	struct statvfs fs;
 
-	eng->retention.bytes_max = eng->cfg.retention_bytes;
-	if (eng->retention.bytes_max)
+	eng->membership.retention.bytes_max = eng->cfg.retention_bytes;
+	if (eng->membership.retention.bytes_max)
 		return;
-	eng->retention.bytes_max = NFS4R_RETENTION_MIN;
+	eng->membership.retention.bytes_max = NFS4R_RETENTION_MIN;
 	if (!statvfs(eng->cfg.store_dir, &fs) && (uint64_t)fs.f_blocks * fs.f_frsize / SHARE > NFS4R_RETENTION_MIN)
-		eng->retention.bytes_max = (uint64_t)fs.f_blocks * fs.f_frsize / SHARE;
+		eng->membership.retention.bytes_max = (uint64_t)fs.f_blocks * fs.f_frsize / SHARE;
 }
 
 /* How long it has been: "29 days", "5 hours". */
@@ -65,9 +65,9 @@ bool membership_retention_warning(const struct nfs4r_engine *eng, const struct r
 			 when(left, age < age_max ? age_max - age : 0));
 		return true;
 	}
-	if (NEAR(f->kept.bytes, eng->retention.bytes_max)) {
+	if (NEAR(f->kept.bytes, eng->membership.retention.bytes_max)) {
 		snprintf(text, len, "the updates retained for server %s (%llu MiB, for %s) are near the limit of %llu MiB: soon it will need a full copy", who,
-			 (unsigned long long)(f->kept.bytes >> 20), how_long(since, age), (unsigned long long)(eng->retention.bytes_max >> 20));
+			 (unsigned long long)(f->kept.bytes >> 20), how_long(since, age), (unsigned long long)(eng->membership.retention.bytes_max >> 20));
 		return true;
 	}
 	return false;
@@ -75,7 +75,7 @@ bool membership_retention_warning(const struct nfs4r_engine *eng, const struct r
 
 void membership_retention_collect(struct nfs4r_engine *eng, struct retention_facts *f)
 {
-	nfs4r_store_kept(eng->store, eng->retention.bytes_max, eng->cfg.retention_s, (uint64_t)time(NULL), &f->kept);
+	nfs4r_store_kept(eng->store, eng->membership.retention.bytes_max, eng->cfg.retention_s, (uint64_t)time(NULL), &f->kept);
 	nfs4r_core_kept_for(eng->core, &f->kept_for, &f->late);
 }
 
@@ -89,8 +89,8 @@ void membership_retention_look_at_bound(struct nfs4r_engine *eng)
 	membership_retention_collect(eng, &f);
 	memcpy(ev.stable, f.kept.beyond, sizeof(ev.stable));
 	engine_step(eng, &ev);
-	if (!membership_retention_warning(eng, &f, text, sizeof(text)) || (eng->retention.warned_ms && engine_now_ms() < eng->retention.warned_ms + WARN_MS))
+	if (!membership_retention_warning(eng, &f, text, sizeof(text)) || (eng->membership.retention.warned_ms && engine_now_ms() < eng->membership.retention.warned_ms + WARN_MS))
 		return;
-	eng->retention.warned_ms = engine_now_ms();
+	eng->membership.retention.warned_ms = engine_now_ms();
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, text);
 }

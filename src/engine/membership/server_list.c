@@ -54,7 +54,7 @@ static void list_from_book(struct nfs4r_rpc_servers *list, const struct nfs4r_vi
 /* Who once was a server of the volume, as far as is known here. */
 static nfs4r_servers once(const struct nfs4r_engine *eng, const struct nfs4r_view *v)
 {
-	nfs4r_servers set = set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers) | eng->list.gone | set_of(eng->list.list, eng->list.n);
+	nfs4r_servers set = set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers) | eng->membership.list.gone | set_of(eng->membership.list.list, eng->membership.list.n);
 
 	for (uint32_t i = 0; i < v->nseals; i++)
 		set |= NFS4R_BIT(v->seals[i].log);
@@ -72,8 +72,8 @@ static void take(struct nfs4r_engine *eng, const struct nfs4r_view *v)
 	for (uint32_t i = 0; !v->nbook && i < eng->cfg.rpc.nservers; i++)
 		if (v->servers & NFS4R_BIT(eng->cfg.rpc.servers[i].id))
 			next.list[next.n++] = eng->cfg.rpc.servers[i];
-	eng->list = next;
-	eng->servers = v->servers;
+	eng->membership.list = next;
+	eng->membership.servers = v->servers;
 }
 
 /* For the transport. One that was taken out goes on calling, and is refused: until it is added again. */
@@ -81,8 +81,8 @@ static void for_transport(const struct nfs4r_engine *eng, struct nfs4r_rpc_serve
 {
 	const struct nfs4r_endpoint *self = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, eng->cfg.rpc.self);
 
-	*out = eng->list;
-	if (!(eng->servers & NFS4R_BIT(eng->cfg.rpc.self)))
+	*out = eng->membership.list;
+	if (!(eng->membership.servers & NFS4R_BIT(eng->cfg.rpc.self)))
 		out->list[out->n++] = *self;
 }
 
@@ -145,14 +145,14 @@ static void say_went(struct nfs4r_engine *eng, nfs4r_server_id s)
 
 static void say_difference(struct nfs4r_engine *eng, nfs4r_server_id s)
 {
-	const struct nfs4r_endpoint *is = find(eng->list.list, eng->list.n, s), *said = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, s);
+	const struct nfs4r_endpoint *is = find(eng->membership.list.list, eng->membership.list.n, s), *said = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, s);
 	char where[300] = "not a server of the volume";
 
 	if (is && said && is->port == said->port && strcmp(is->host, said->host) == 0)
 		return;
 	if (is)
 		snprintf(where, sizeof(where), "at %s:%u", is->host, is->port);
-	else if (eng->servers & NFS4R_BIT(s))
+	else if (eng->membership.servers & NFS4R_BIT(s))
 		snprintf(where, sizeof(where), "a server of the volume");
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is %s, but the configuration of this server %s: correct its Server blocks%s", eng->cfg.volume_name, s, where,
 		   !said ? "lacks it" : is ? "says another address" : "names it (to add it: nfs4rctl server add)",
@@ -163,11 +163,11 @@ void membership_start(struct nfs4r_engine *eng)
 {
 	char text[400];
 
-	if (!eng->list.view)
+	if (!eng->membership.list.view)
 		return;
-	EACH_OF(eng->servers | set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers), s)
+	EACH_OF(eng->membership.servers | set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers), s)
 		say_difference(eng, s);
-	if (!(eng->servers & NFS4R_BIT(eng->cfg.rpc.self)))
+	if (!(eng->membership.servers & NFS4R_BIT(eng->cfg.rpc.self)))
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, membership_come_back(eng, text, sizeof(text)));
 }
 
@@ -185,15 +185,15 @@ void membership_tell(struct nfs4r_engine *eng)
 
 void membership_adopted(struct nfs4r_engine *eng)
 {
-	nfs4r_servers before = eng->servers;
+	nfs4r_servers before = eng->membership.servers;
 	struct nfs4r_core_view v;
 
 	nfs4r_core_get_view(eng->core, &v);
 	take(eng, &v.adopted);
-	replicate_sender_serve(eng->distributor, eng->servers);
-	EACH_OF(eng->servers & ~before, s)
-		say_came(eng, find(eng->list.list, eng->list.n, s));
-	EACH_OF(before & ~eng->servers, s)
+	replicate_sender_serve(eng->replicate.distributor, eng->membership.servers);
+	EACH_OF(eng->membership.servers & ~before, s)
+		say_came(eng, find(eng->membership.list.list, eng->membership.list.n, s));
+	EACH_OF(before & ~eng->membership.servers, s)
 		say_went(eng, s);
 	membership_tell(eng);
 }

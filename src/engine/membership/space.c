@@ -110,8 +110,8 @@ static void remark(struct spacer *s)
 	uint64_t now = engine_now_ms();
 
 	pthread_mutex_lock(&s->eng->lock);
-	s->remarks.is = import_is(s->eng->import.phase);
-	s->remarks.imported = s->eng->import.objects;
+	s->remarks.is = import_is(s->eng->start.import.phase);
+	s->remarks.imported = s->eng->start.import.objects;
 	pthread_mutex_unlock(&s->eng->lock);
 	if (s->remarked_ms && now < s->remarked_ms + REMARK_MS)
 		return;
@@ -284,7 +284,7 @@ struct spacer *membership_space_create(struct nfs4r_engine *eng)
 	s->tree_fd = eng->ops->dir_fd ? eng->ops->dir_fd(eng->ctx) : -1;
 	s->store_fd = open(eng->cfg.store_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store_room(s, &store))
-		eng->store_wanted = wanted(&store);
+		eng->membership.store_wanted = wanted(&store);
 	return s;
 }
 
@@ -294,7 +294,7 @@ static void try_names(struct spacer *s, struct fs_names *names)
 	char scratch[HOLD_NAME_MAX];
 
 	replicate_staging_name(s->eng, scratch);
-	s->eng->hold_there = true;
+	replicate_staging_expect(s->eng);
 	engine_fs_try_names(s->tree_fd, scratch, names);
 	replicate_staging_look(s->eng);
 }

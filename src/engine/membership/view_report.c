@@ -32,13 +32,13 @@ struct view_seen { /* what was said last; under eng->lock */
 
 bool membership_view_create(struct nfs4r_engine *eng)
 {
-	eng->seen = calloc(1, sizeof(*eng->seen));
-	return eng->seen;
+	eng->membership.seen = calloc(1, sizeof(*eng->membership.seen));
+	return eng->membership.seen;
 }
 
 bool membership_view_forgot(const struct nfs4r_engine *eng)
 {
-	return eng->seen->forgot;
+	return eng->membership.seen->forgot;
 }
 
 /* ---- what is said about changes; eng->lock held ---- */
@@ -57,10 +57,10 @@ static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, 
 	if (v->taken_out || v->left)
 		return; /* server_list.c, or shutdown.c, says more */
 	if (!v->member) {
-		eng->seen->away_ms = engine_now_ms();
+		eng->membership.seen->away_ms = engine_now_ms();
 		say(eng, "this server is outside the active view (members %s): it serves nothing and its clients wait until it has caught up and is a member again",
 		    members);
-	} else if (!(eng->seen->voters & NFS4R_BIT(eng->cfg.rpc.self))) {
+	} else if (!(eng->membership.seen->voters & NFS4R_BIT(eng->cfg.rpc.self))) {
 		say(eng, "this server has caught up: it is now a voter and a member of the active view (members %s); it serves when it knows all controls",
 		    members);
 	} else {
@@ -76,7 +76,7 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 
 	if (!(v->adopted.servers & NFS4R_BIT(s)))
 		return; /* server_list.c says more */
-	if (v->adopted.members & ~eng->seen->voters & NFS4R_BIT(s)) {
+	if (v->adopted.members & ~eng->membership.seen->voters & NFS4R_BIT(s)) {
 		say_member("server %u has caught up: it is now a voter and a member of the active view; members now %s", s, members);
 		return;
 	}
@@ -110,7 +110,7 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 
 static void say_members(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
-	nfs4r_servers changed = eng->seen->members ^ v->adopted.members;
+	nfs4r_servers changed = eng->membership.seen->members ^ v->adopted.members;
 	nfs4r_server_id self = eng->cfg.rpc.self;
 	char members[64];
 
@@ -125,61 +125,61 @@ static void say_serving(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 {
 	bool joining = v->member && v->joining;
 
-	if (eng->seen->joining && !joining && v->member)
-		say(eng, "this server serves again; it was outside the active view, or starting, for %.1f s", since_s(eng->seen->away_ms));
-	eng->seen->joining = joining;
+	if (eng->membership.seen->joining && !joining && v->member)
+		say(eng, "this server serves again; it was outside the active view, or starting, for %.1f s", since_s(eng->membership.seen->away_ms));
+	eng->membership.seen->joining = joining;
 }
 
 /* A lease that ran out while nobody said that this server is outside: it hears too few, or stood still. */
 static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
-	bool has = engine_has_lease(eng), waits = v->member && !v->joining && !v->left && eng->ready;
+	bool has = engine_has_lease(eng), waits = v->member && !v->joining && !v->left && eng->runtime.ready;
 
 	if (has || !waits) {
-		if (has && eng->seen->lease_said)
-			say(eng, "this server has its lease again, after %.1f s; its clients continue", since_s(eng->seen->lease_lost_ms));
-		eng->seen->lease_lost_ms = has ? 0 : eng->seen->lease_lost_ms;
-		eng->seen->lease_said = false;
-		eng->seen->had_lease |= has;
+		if (has && eng->membership.seen->lease_said)
+			say(eng, "this server has its lease again, after %.1f s; its clients continue", since_s(eng->membership.seen->lease_lost_ms));
+		eng->membership.seen->lease_lost_ms = has ? 0 : eng->membership.seen->lease_lost_ms;
+		eng->membership.seen->lease_said = false;
+		eng->membership.seen->had_lease |= has;
 		return;
 	}
-	if (!eng->seen->lease_lost_ms)
-		eng->seen->lease_lost_ms = engine_now_ms();
+	if (!eng->membership.seen->lease_lost_ms)
+		eng->membership.seen->lease_lost_ms = engine_now_ms();
 	/* After a start the first grants need a moment, and longer if the others are not there yet. */
-	if (eng->seen->lease_said || (!eng->seen->had_lease && since_s(eng->seen->lease_lost_ms) * 1000 < 2 * eng->cfg.lease_ms))
+	if (eng->membership.seen->lease_said || (!eng->membership.seen->had_lease && since_s(eng->membership.seen->lease_lost_ms) * 1000 < 2 * eng->cfg.lease_ms))
 		return;
-	eng->seen->lease_said = true;
+	eng->membership.seen->lease_said = true;
 	say(eng, "this server has no lease: fewer than a majority of the servers answer it. %s", eng->cfg.stale_reads ?
 		"Its clients read its own copy (Stale_Reads); all other operations wait" : "Its clients wait");
 }
 
 bool membership_view_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
 {
-	if (!eng->found[0] || replicate_staging_is_name(eng->found) || eng->cfg.import)
+	if (!eng->start.found[0] || replicate_staging_is_name(eng->start.found) || eng->cfg.import)
 		return false;
 	snprintf(why, len, "the store in %s is new but the exported directory is not empty (it has '%s'): set Import = true on exactly one server to import "
-		 "its tree as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, eng->found);
+		 "its tree as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, eng->start.found);
 	return true;
 }
 
 /* What this server's own store is worth (log 8.6). */
 static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
-	enum nfs4r_memory was = eng->seen->memory;
+	enum nfs4r_memory was = eng->membership.seen->memory;
 	char why[NFS4R_WHY];
 
-	eng->seen->memory = v->memory;
+	eng->membership.seen->memory = v->memory;
 	if (v->memory == was)
 		return;
 	if (v->memory == NFS4R_MEMORY_FORGOT) {
-		eng->seen->forgot = true;
+		eng->membership.seen->forgot = true;
 	}
 	if (v->memory == NFS4R_MEMORY_FORGOT && !v->learner && !v->taken_out) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the other servers know a later state of this server than its store in %s has: the store is new, or was restored from an older copy. "
 			   "It grants and serves nothing; when the others have removed it and ended its log, it copies everything from them", eng->cfg.volume_name,
 			   eng->cfg.store_dir);
 	}
-	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && !eng->seen->newcomer)
+	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && !eng->membership.seen->newcomer)
 		say(eng, "this server was added again with a full copy from the others: the loss of its store is repaired (start %llu)",
 		    (unsigned long long)eng->inc);
 	if (was != NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && membership_view_is_strange(eng, why, sizeof(why))) {
@@ -191,7 +191,7 @@ static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v
 /* A server that forgot, this one or another, is outside, and its log does not end: the others know of controls of it. */
 static void say_unended(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, nfs4r_server_id s, bool forgot)
 {
-	uint64_t *since = &eng->seen->unended_ms[s], now = engine_now_ms();
+	uint64_t *since = &eng->membership.seen->unended_ms[s], now = engine_now_ms();
 
 	if (!forgot || v->adopted.members & NFS4R_BIT(s) || !(v->adopted.open & v->adopted.servers & NFS4R_BIT(s))) {
 		*since = 0;
@@ -212,9 +212,9 @@ static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view
 		bool self = s == eng->cfg.rpc.self;
 		bool forgot = self ? v->memory == NFS4R_MEMORY_FORGOT : v->peer[s].known && v->peer[s].memory == NFS4R_MEMORY_FORGOT;
 
-		if (forgot && !self && v->adopted.voters & ~eng->seen->forgetful & NFS4R_BIT(s))
+		if (forgot && !self && v->adopted.voters & ~eng->membership.seen->forgetful & NFS4R_BIT(s))
 			say_of(eng, SAYING_MEMORY, s, NFS4R_LOG_INFO, "server %u has a new store, or an old one: it is removed from the view and copies everything from the others", s);
-		eng->seen->forgetful = forgot && !self ? eng->seen->forgetful | NFS4R_BIT(s) : eng->seen->forgetful & ~NFS4R_BIT(s);
+		eng->membership.seen->forgetful = forgot && !self ? eng->membership.seen->forgetful | NFS4R_BIT(s) : eng->membership.seen->forgetful & ~NFS4R_BIT(s);
 		say_unended(eng, v, s, forgot);
 	}
 }
@@ -241,19 +241,19 @@ static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 	nfs4r_server_id self = eng->cfg.rpc.self;
 	char why[300];
 
-	if (v->trouble != eng->seen->trouble[self])
+	if (v->trouble != eng->membership.seen->trouble[self])
 		say_own_trouble(eng, v);
-	eng->seen->trouble[self] = v->trouble;
+	eng->membership.seen->trouble[self] = v->trouble;
 	EACH_OF(v->adopted.servers & ~NFS4R_BIT(self), s) {
 		enum nfs4r_status is = v->peer[s].known ? v->peer[s].trouble : NFS4R_OK;
 
-		if (is && !eng->seen->trouble[s] && v->peer[s].halted)
+		if (is && !eng->membership.seen->trouble[s] && v->peer[s].halted)
 			say_of(eng, SAYING_TROUBLE, s, NFS4R_LOG_WARN, "server %u reports: %s. Until then it is removed from the active view, if the others have a majority", s,
 			       engine_halt_of_peer(is, v->peer[s].halted_files, why, sizeof(why)));
-		else if (is && !eng->seen->trouble[s])
+		else if (is && !eng->membership.seen->trouble[s])
 			say_of(eng, SAYING_TROUBLE, s, NFS4R_LOG_WARN, "server %u reports that it cannot apply an update: %s. Remedy, at that server: %s. Until then it is removed from the active "
 			       "view, if the others have a majority", s, nfs4r_status_str(is), engine_remedy(is));
-		eng->seen->trouble[s] = is;
+		eng->membership.seen->trouble[s] = is;
 	}
 }
 
@@ -266,17 +266,17 @@ void membership_view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg
 {
 	struct nfs4r_core_view v;
 
-	if (eng->cfg.lease_ms == 0 || (!may_have_changed(type, msg_type) && eng->seen->era == eng->lease_era))
+	if (eng->cfg.lease_ms == 0 || (!may_have_changed(type, msg_type) && eng->membership.seen->era == eng->runtime.lease.era))
 		return;
-	eng->seen->era = eng->lease_era;
+	eng->membership.seen->era = eng->runtime.lease.era;
 	nfs4r_core_get_view(eng->core, &v);
 	say_trouble(eng, &v);
-	if (v.adopted.num != eng->seen->num || v.adopted.members != eng->seen->members)
+	if (v.adopted.num != eng->membership.seen->num || v.adopted.members != eng->membership.seen->members)
 		say_members(eng, &v);
-	eng->seen->num = v.adopted.num;
-	eng->seen->members = v.adopted.members;
-	eng->seen->voters = v.adopted.voters;
-	eng->seen->newcomer |= v.learner;
+	eng->membership.seen->num = v.adopted.num;
+	eng->membership.seen->members = v.adopted.members;
+	eng->membership.seen->voters = v.adopted.voters;
+	eng->membership.seen->newcomer |= v.learner;
 	say_memory(eng, &v);
 	say_forgetful(eng, &v);
 	say_serving(eng, &v);
@@ -288,11 +288,11 @@ void membership_view_start(struct nfs4r_engine *eng)
 	struct nfs4r_core_view v;
 	char members[64];
 
-	eng->seen->away_ms = engine_now_ms();
+	eng->membership.seen->away_ms = engine_now_ms();
 	nfs4r_core_get_view(eng->core, &v);
-	eng->seen->num = v.adopted.num;
-	eng->seen->members = v.adopted.members;
-	eng->seen->voters = v.adopted.voters;
+	eng->membership.seen->num = v.adopted.num;
+	eng->membership.seen->members = v.adopted.members;
+	eng->membership.seen->voters = v.adopted.voters;
 	if (eng->cfg.lease_ms == 0 || engine_is_alone(eng) || v.taken_out)
 		return;
 	say_memory(eng, &v);
@@ -310,17 +310,17 @@ void membership_view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 {
 	struct nfs4r_rpc_peer_stats rs;
 
-	if (eng->cfg.lease_ms == 0 || now < eng->rtt_due_ms)
+	if (eng->cfg.lease_ms == 0 || now < eng->membership.rtt_due_ms)
 		return;
-	eng->rtt_due_ms = now + RTT_EVERY_MS;
-	EACH_OF(eng->servers & ~NFS4R_BIT(eng->cfg.rpc.self), s) {
+	eng->membership.rtt_due_ms = now + RTT_EVERY_MS;
+	EACH_OF(eng->membership.servers & ~NFS4R_BIT(eng->cfg.rpc.self), s) {
 		double least = eng->cfg.lease_ms < eng->cfg.silence_ms ? eng->cfg.lease_ms : eng->cfg.silence_ms;
 
 		if (!nfs4r_rpc_get_stats(eng->rpc, s, &rs) || !rs.up || 10 * rs.rtt_ms <= least)
 			continue;
-		if (rs.rtt_ms <= 2 * eng->rtt_said_ms[s])
+		if (rs.rtt_ms <= 2 * eng->membership.rtt_said_ms[s])
 			continue; /* said before, and not much worse since */
-		eng->rtt_said_ms[s] = rs.rtt_ms;
+		eng->membership.rtt_said_ms[s] = rs.rtt_ms;
 		engine_log(eng, NFS4R_LOG_WARN,
 			   "volume %s: the round trip to server %u takes %.0f ms: Lease = %u and Failure_Timeout = %u are too short for it, and servers that are only slow will be "
 			   "removed; write Max_Round_Trip = %.0f or more, and neither of the two keys in Tuning, on every server", eng->cfg.volume_name, s, rs.rtt_ms,
@@ -331,7 +331,7 @@ void membership_view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 /* Its clock is @ahead_ms ahead of this server's. Said once, and again when it is off by something quite different. */
 static void check_clock(struct nfs4r_engine *eng, nfs4r_server_id s, double ahead_ms)
 {
-	double *said = &eng->clock_said_ms[s];
+	double *said = &eng->membership.clock_said_ms[s];
 
 	if (fabs(ahead_ms) < CLOCK_OFF_MS) {
 		if (*said != 0)
@@ -352,19 +352,19 @@ void membership_view_check_clocks(struct nfs4r_engine *eng, uint64_t now)
 {
 	struct nfs4r_rpc_peer_stats rs;
 
-	if (now < eng->clock_due_ms)
+	if (now < eng->membership.clock_due_ms)
 		return;
-	eng->clock_due_ms = now + CLOCK_EVERY_MS;
-	EACH_OF(eng->servers & ~NFS4R_BIT(eng->cfg.rpc.self), s)
+	eng->membership.clock_due_ms = now + CLOCK_EVERY_MS;
+	EACH_OF(eng->membership.servers & ~NFS4R_BIT(eng->cfg.rpc.self), s)
 		if (nfs4r_rpc_get_stats(eng->rpc, s, &rs) && rs.up && rs.clock_known)
 			check_clock(eng, s, rs.clock_ahead_ms);
 }
 
 void membership_view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now)
 {
-	if (eng->cfg.lease_ms == 0 || late_ms < eng->cfg.lease_ms / 2 || now < eng->late_due_ms)
+	if (eng->cfg.lease_ms == 0 || late_ms < eng->cfg.lease_ms / 2 || now < eng->membership.late_due_ms)
 		return;
-	eng->late_due_ms = now + LATE_EVERY_MS;
+	eng->membership.late_due_ms = now + LATE_EVERY_MS;
 	engine_log(eng, NFS4R_LOG_WARN,
 		   "volume %s: this server did not run for %.1f s: it was suspended, or its processors or the disk under %s are overloaded. Its lease is %u ms; without a "
 		   "lease its clients wait, and the others remove it from the view", eng->cfg.volume_name, (double)late_ms / 1000, eng->cfg.store_dir, eng->cfg.lease_ms);

@@ -73,7 +73,7 @@ static bool is_sound(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 		return false;
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_view(eng->core, &v);
-	sound = eng->ready && !eng->halted[0] && !v.repairing && !v.joining && nfs4r_core_exactness(eng->core, oid, &left) != NFS4R_INEXACT;
+	sound = eng->runtime.ready && !eng->runtime.halt.why[0] && !v.repairing && !v.joining && nfs4r_core_exactness(eng->core, oid, &left) != NFS4R_INEXACT;
 	pthread_mutex_unlock(&eng->lock);
 	return sound;
 }
@@ -177,7 +177,7 @@ static void wait_for(struct nfs4r_engine *eng, struct read_promise *pr)
 
 bool read_promise_known(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_server_id owner, struct read_promise *pr)
 {
-	struct promises *p = eng->promises;
+	struct promises *p = eng->read.promises;
 	nfs4r_version final = 0;
 	struct nfs4r_closed then = { 0 };
 
@@ -210,7 +210,7 @@ nfs4r_version read_promise_asked(struct nfs4r_engine *eng, const struct nfs4r_re
 	pr->version = 0;
 	if (rd->type != NFS4R_RD_READ)
 		return rd->cookie;
-	if (bytes || engine_now_ms() < eng->promises->impatient_ms[owner] || !is_sound(eng, &rd->oid))
+	if (bytes || engine_now_ms() < eng->read.promises->impatient_ms[owner] || !is_sound(eng, &rd->oid))
 		return 0;
 	pr->closed = closed_at(eng, &rd->oid, owner);
 	return version_here(eng, &rd->oid);
@@ -229,7 +229,7 @@ bool read_promise_taken(struct nfs4r_engine *eng, nfs4r_server_id from, const st
 	pr->len = answer->result_offset;
 	pr->eof = answer->eof;
 	if (pr->closed.lsn && read_map(&m, answer->data, asked->offset))
-		keep_map(eng->promises, &m);
+		keep_map(eng->read.promises, &m);
 	wait_for(eng, pr);
 	return true;
 }
@@ -245,7 +245,7 @@ bool read_promise_kept(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct r
 	rd->data->len = pr->len;
 	rd->eof = pr->eof;
 	rd->server = pr->by;
-	__atomic_add_fetch(&eng->stat_reads_promised, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&eng->read.promised, 1, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -266,6 +266,6 @@ bool read_promise_may_be_kept(struct nfs4r_engine *eng, struct read_promise *pr)
 void read_promise_broken(struct nfs4r_engine *eng, struct read_promise *pr)
 {
 	if (pr->until_ms)
-		eng->promises->impatient_ms[pr->by] = engine_now_ms() + IMPATIENT_MS;
+		eng->read.promises->impatient_ms[pr->by] = engine_now_ms() + IMPATIENT_MS;
 	pr->version = 0;
 }

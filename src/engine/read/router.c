@@ -100,26 +100,26 @@ static void complete(struct nfs4r_engine *eng, void *arg)
 
 void read_router_performed(struct nfs4r_engine *eng)
 {
-	if (eng->reads->waiting)
+	if (eng->read.reads->waiting)
 		engine_look_soon(eng);
 }
 
 /* Nobody could be asked when the core had made @steps. True: it waits for read_router_again(), and `a` is no longer ours. */
 static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a, uint64_t steps)
 {
-	struct reads *r = eng->reads;
+	struct reads *r = eng->read.reads;
 	bool waits;
 
 	a->end = NFS4R_DELAY;
 	a->excluded = 0;
 	pthread_mutex_lock(&r->lock);
-	waits = !a->only && !r->closed && eng->ready && engine_now_ms() < a->deadline_ms;
+	waits = !a->only && !r->closed && eng->runtime.ready && engine_now_ms() < a->deadline_ms;
 	if (waits) {
 		a->next = r->waiting;
 		r->waiting = a;
 	}
 	pthread_mutex_unlock(&r->lock);
-	if (waits && eng->steps != steps) { /* one that did not see it wait */
+	if (waits && eng->runtime.step.count != steps) { /* one that did not see it wait */
 		pthread_mutex_lock(&eng->lock);
 		engine_look_soon(eng);
 		pthread_mutex_unlock(&eng->lock);
@@ -136,8 +136,8 @@ static bool wait_for_promise(struct nfs4r_engine *eng, struct ask *a, uint64_t s
 /* Decide (again) and send. True: the question is on its way or waits, and `a` is no longer ours. */
 static bool ask(struct nfs4r_engine *eng, struct ask *a)
 {
-	struct reads *r = eng->reads;
-	uint64_t steps = eng->steps;
+	struct reads *r = eng->read.reads;
+	uint64_t steps = eng->runtime.step.count;
 	nfs4r_server_id to = a->only ? a->only : engine_route_read(eng, a->rd, a->excluded);
 	struct nfs4r_msg *m;
 
@@ -188,7 +188,7 @@ void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_rea
 	struct ask *a;
 
 	if (engine_route_read(eng, rd, 0) == eng->cfg.rpc.self) { /* the usual case costs no memory */
-		__atomic_add_fetch(&eng->stat_reads_local, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&eng->read.local, 1, __ATOMIC_RELAXED);
 		done(arg, rd, true);
 		return;
 	}
@@ -198,7 +198,7 @@ void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_rea
 		done(arg, rd, false);
 		return;
 	}
-	__atomic_add_fetch(&eng->stat_reads_remote, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&eng->read.remote, 1, __ATOMIC_RELAXED);
 	a->rd = rd;
 	a->done = done;
 	a->arg = arg;
@@ -233,9 +233,9 @@ static bool is_nowhere(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 	nfs4r_server_id creator = nfs4r_oid_creator(oid);
 	uint32_t era = engine_lease_era(eng);
 
-	if (creator != eng->cfg.rpc.self && (eng->servers & NFS4R_BIT(creator)))
+	if (creator != eng->cfg.rpc.self && (eng->membership.servers & NFS4R_BIT(creator)))
 		return false;
-	return eng->ready && engine_may_answer(eng, era) && nfs4r_store_row(eng->store, oid, NULL) == NFS4R_NOT_YET && engine_may_answer(eng, era);
+	return eng->runtime.ready && engine_may_answer(eng, era) && nfs4r_store_row(eng->store, oid, NULL) == NFS4R_NOT_YET && engine_may_answer(eng, era);
 }
 
 enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bool *local)
@@ -246,7 +246,7 @@ enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bo
 	uint64_t begun_ms = engine_now_ms();
 
 	if (to == eng->cfg.rpc.self) { /* the usual case */
-		__atomic_add_fetch(&eng->stat_reads_local, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&eng->read.local, 1, __ATOMIC_RELAXED);
 		*local = true;
 		return NFS4R_OK;
 	}
@@ -296,7 +296,7 @@ enum nfs4r_status read_copy(struct nfs4r_engine *eng, nfs4r_server_id from, stru
 	if (!a)
 		return NFS4R_NOMEM;
 	rd->copy = true;
-	copy_bytes_take(eng->reads, bytes);
+	copy_bytes_take(eng->read.reads, bytes);
 	*a = (struct ask){ .rd = rd, .done = wake, .arg = &w, .only = from, .deadline_ms = engine_now_ms() + COPY_WAIT_MS };
 	if (!ask(eng, a))
 		complete(eng, a);
@@ -304,7 +304,7 @@ enum nfs4r_status read_copy(struct nfs4r_engine *eng, nfs4r_server_id from, stru
 	while (!w.over)
 		pthread_cond_wait(&w.cond, &w.lock);
 	pthread_mutex_unlock(&w.lock);
-	copy_bytes_drop(eng->reads, bytes);
+	copy_bytes_drop(eng->read.reads, bytes);
 	return rd->status;
 }
 
@@ -365,9 +365,9 @@ static void note_told(struct nfs4r_engine *eng, nfs4r_server_id from, const stru
 	if (!n)
 		return;
 	pthread_mutex_lock(&eng->lock);
-	for (uint32_t i = 0; i < n && !eng->halted[0]; i++)
+	for (uint32_t i = 0; i < n && !eng->runtime.halt.why[0]; i++)
 		engine_step(eng, &ev[i]);
-	if (eng->halted[0])
+	if (eng->runtime.halt.why[0])
 		answer->status = NFS4R_DELAY;
 	pthread_mutex_unlock(&eng->lock);
 }
@@ -378,13 +378,13 @@ static void blame(struct nfs4r_engine *eng, struct ask *a, nfs4r_server_id from,
 	char text[NFS4R_WHY];
 
 	snprintf(text, sizeof(text), "sent an invalid answer to a read (type %u): %s", a->rd->type, why);
-	engine_pool_run(eng->executors, ask_again, a);
+	engine_pool_run(eng->runtime.executors, ask_again, a);
 	nfs4r_rpc_blame(eng->rpc, from, text);
 }
 
 void read_router_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
 {
-	struct ask *a = take(eng->reads, m->read->id, from);
+	struct ask *a = take(eng->read.reads, m->read->id, from);
 	const char *why = a ? nfs4r_shape_of_answer_to(a->rd, m->read) : NULL;
 
 	if (why) {
@@ -398,9 +398,9 @@ void read_router_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct n
 		note_told(eng, from, a->rd, m->read);
 	if (a && m->read->status == NFS4R_NOT_PRIMARY && !a->only) {
 		a->excluded |= NFS4R_BIT(from);
-		engine_pool_run(eng->executors, ask_again, a);
+		engine_pool_run(eng->runtime.executors, ask_again, a);
 	} else if (a && !a->only && read_promise_taken(eng, from, a->rd, m->read, &a->promise)) {
-		engine_pool_run(eng->executors, ask_again, a);
+		engine_pool_run(eng->runtime.executors, ask_again, a);
 	} else if (a) {
 		copy_answer(a->rd, m->read);
 		a->rd->server = from;
@@ -409,7 +409,7 @@ void read_router_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct n
 		if (a->done == wake)
 			complete(eng, a);
 		else
-			engine_pool_run(eng->executors, complete, a);
+			engine_pool_run(eng->runtime.executors, complete, a);
 	}
 	nfs4r_msg_fini(m);
 	free(m);
@@ -446,7 +446,7 @@ static void run_all(struct nfs4r_engine *eng, struct ask *list, void (*fn)(struc
 
 		list = a->next;
 		a->end = NFS4R_DELAY;
-		engine_pool_run(eng->executors, fn, a);
+		engine_pool_run(eng->runtime.executors, fn, a);
 	}
 }
 
@@ -454,15 +454,15 @@ void read_router_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
 {
 	struct ask *lost;
 
-	pthread_mutex_lock(&eng->reads->lock);
-	lost = take_some(eng->reads, peer, 0);
-	pthread_mutex_unlock(&eng->reads->lock);
+	pthread_mutex_lock(&eng->read.reads->lock);
+	lost = take_some(eng->read.reads, peer, 0);
+	pthread_mutex_unlock(&eng->read.reads->lock);
 	run_all(eng, lost, ask_again); /* mostly it waits then: the same owner, who cannot be reached */
 }
 
 void read_router_expire(struct nfs4r_engine *eng, uint64_t now)
 {
-	struct reads *r = eng->reads;
+	struct reads *r = eng->read.reads;
 	struct ask *late, *waiting = NULL;
 
 	pthread_mutex_lock(&r->lock);
@@ -479,7 +479,7 @@ void read_router_expire(struct nfs4r_engine *eng, uint64_t now)
 
 void read_router_again(struct nfs4r_engine *eng)
 {
-	struct reads *r = eng->reads;
+	struct reads *r = eng->read.reads;
 	struct ask *waiting;
 
 	pthread_mutex_lock(&r->lock);
@@ -519,22 +519,22 @@ static void look_here(struct nfs4r_engine *eng, void *arg)
 	struct ask *a;
 
 	pthread_mutex_lock(&eng->lock);
-	owners = eng->reads_here;
-	eng->reads_here = 0;
+	owners = eng->read.here;
+	eng->read.here = 0;
 	pthread_mutex_unlock(&eng->lock);
 
-	uint32_t n = asked_of(eng->reads, owners, rd, excluded, asked);
+	uint32_t n = asked_of(eng->read.reads, owners, rd, excluded, asked);
 
 	for (uint32_t i = 0; i < n; i++)
-		if (engine_route_read(eng, &rd[i], excluded[i]) == eng->cfg.rpc.self && (a = take(eng->reads, rd[i].id, asked[i])))
+		if (engine_route_read(eng, &rd[i], excluded[i]) == eng->cfg.rpc.self && (a = take(eng->read.reads, rd[i].id, asked[i])))
 			ask_again(eng, a);
 }
 
 void read_router_here(struct nfs4r_engine *eng, nfs4r_server_id owner)
 {
-	if (!eng->reads->asked)
+	if (!eng->read.reads->asked)
 		return;
-	if (!eng->reads_here)
-		engine_pool_run(eng->executors, look_here, NULL);
-	eng->reads_here |= NFS4R_BIT(owner);
+	if (!eng->read.here)
+		engine_pool_run(eng->runtime.executors, look_here, NULL);
+	eng->read.here |= NFS4R_BIT(owner);
 }

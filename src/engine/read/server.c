@@ -102,7 +102,7 @@ static void serve_copy_any(struct nfs4r_engine *eng, struct serve *s)
 
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_view(eng->core, &v);
-	sound = !v.repairing && !eng->halted[0] && about != DOUBT_UNKNOWN;
+	sound = !v.repairing && !eng->runtime.halt.why[0] && about != DOUBT_UNKNOWN;
 	doubts |= !nfs4r_core_is_sound_for(eng->core, &rd->oid, s->from);
 	pthread_mutex_unlock(&eng->lock);
 	if (sound && (!doubts || rd->type == NFS4R_RD_GETATTR))
@@ -144,7 +144,7 @@ static void serve_copy(struct nfs4r_engine *eng, struct serve *s)
 	}
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_view(eng->core, &v);
-	whole = eng->ready && v.gives; /* also one that joins: it may be all there is */
+	whole = eng->runtime.ready && v.gives; /* also one that joins: it may be all there is */
 	pthread_mutex_unlock(&eng->lock);
 	st = whole ? copy_at_rest(eng, s->m->read) : NFS4R_DELAY;
 	if (st == NFS4R_OK && s->m->read->type == NFS4R_RD_GETATTR)
@@ -213,17 +213,17 @@ static bool copy_will_do(struct nfs4r_engine *eng, nfs4r_server_id asker, struct
 	nfs4r_version version;
 	nfs4r_lsn lsn;
 	uint64_t words[2 + PIECES_SAID];
-	uint32_t n = engine_touched_pieces(eng->touched, &rd->oid, rd->offset, words + 2, PIECES_SAID);
+	uint32_t n = engine_touched_pieces(eng->runtime.touched, &rd->oid, rd->offset, words + 2, PIECES_SAID);
 
 	if (!n)
 		words[2 + n++] = 0;
 	if (!rd->cookie || rd->length < WORTH_IT || engine_import_is_open(eng, &rd->oid, NULL) || nfs4r_store_row(eng->store, &rd->oid, &row) != NFS4R_KNOWN)
 		return false;
-	if (!engine_touched_last(eng->touched, &rd->oid, rd->offset, rd->length, &version, &lsn)) {
+	if (!engine_touched_last(eng->runtime.touched, &rd->oid, rd->offset, rd->length, &version, &lsn)) {
 		version = row.version;
 		lsn = row.last_log == eng->cfg.rpc.self ? row.last_lsn : 0;
 	}
-	if (version > rd->cookie && (!lsn || !replicate_sender_was_queued(eng->distributor, asker, lsn)))
+	if (version > rd->cookie && (!lsn || !replicate_sender_was_queued(eng->replicate.distributor, asker, lsn)))
 		return false;
 	nfs4r_handle(eng, &rd->oid, &h);
 	if (!h.len || eng->ops->getattr(eng->ctx, &h, &a) != NFS4R_OK)
@@ -304,7 +304,7 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	}
 	pthread_mutex_lock(&eng->lock);
 	/* Not ready, or without a lease, is not NOT_PRIMARY: the asker would read its own old copy (control 6.3). */
-	enum nfs4r_status st = eng->ready && engine_has_lease(eng) ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_DELAY;
+	enum nfs4r_status st = eng->runtime.ready && engine_has_lease(eng) ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_DELAY;
 
 	if (st == NFS4R_OK && nfs4r_core_served(eng->core, &rd->oid))
 		engine_step(eng, &(struct nfs4r_event){ .type = NFS4R_EV_TICK });
@@ -333,7 +333,7 @@ void read_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg
 		abort();
 	*s = (struct serve){ .from = from, .bytes = nfs4r_msg_memory(m), .m = m };
 	engine_asked_take(eng, from, s->bytes);
-	engine_pool_run_for(eng->executors, from, serve_task, drop, s);
+	engine_pool_run_for(eng->runtime.executors, from, serve_task, drop, s);
 }
 
 /* ---- reading the local copy ---- */

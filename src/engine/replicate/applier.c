@@ -217,7 +217,7 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 	struct nfs4r_name_change *n = name_given(e, &p->oid, &dir);
 	if (n) {
 		nfs4r_handle(eng, &dir, &dirh);
-		if (eng->hold_there) { /* out of it, if it is there: no later entry would say so */
+		if (eng->replicate.hold_there) { /* out of it, if it is there: no later entry would say so */
 			enum nfs4r_status placed = replicate_staging_place(eng, &dirh, n->name.s, &p->oid, &h);
 
 			replicate_staging_tidy(eng);
@@ -358,9 +358,9 @@ static void log_failure(struct nfs4r_engine *eng, const struct apply_job *job, e
 	const struct nfs4r_entry *e = job->entry;
 	const char *name = name_of(e);
 	char oid[NFS4R_OID_STRLEN];
-	uint64_t now = engine_now_ms(), said = eng->apply_said_ms;
+	uint64_t now = engine_now_ms(), said = eng->replicate.apply_said_ms;
 
-	if (job->tries % SAY_EVERY_TRIES || (said && now < said + SAY_EVERY_MS) || !atomic_compare_exchange_strong(&eng->apply_said_ms, &said, now))
+	if (job->tries % SAY_EVERY_TRIES || (said && now < said + SAY_EVERY_MS) || !atomic_compare_exchange_strong(&eng->replicate.apply_said_ms, &said, now))
 		return;
 	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: cannot apply update %llu of server %u (%s%s%.100s%s, object %s): %s; %s. The server retries every second; %s", eng->cfg.volume_name,
 		   (unsigned long long)e->lsn, e->log, nfs4r_op_name(e->op), *name ? " of '" : "", name, *name ? "'" : "", nfs4r_oid_str(&e->parts[0].oid, oid),
@@ -429,10 +429,10 @@ static enum nfs4r_status attempt(struct nfs4r_engine *eng, struct apply_job *job
 /* Without the locks, which are for local changes only. */
 static enum nfs4r_status attempt_again(struct nfs4r_engine *eng, struct apply_job *job, struct held_locks *locks)
 {
-	engine_locks_drop(eng->locks, locks);
+	engine_locks_drop(eng->runtime.locks, locks);
 	nanosleep(&(struct timespec){ .tv_nsec = SHORT_MS * 1000000L }, NULL);
 	engine_missing_wait(eng, job->entry);
-	engine_locks_take(eng->locks, locks);
+	engine_locks_take(eng->runtime.locks, locks);
 	return attempt(eng, job);
 }
 
@@ -441,11 +441,11 @@ static void tell(struct nfs4r_engine *eng, struct nfs4r_entry *e, enum nfs4r_sta
 	struct nfs4r_event ev = { .type = NFS4R_EV_APPLIED, .entry = e, .ok = st == NFS4R_OK, .status = st };
 
 	if (st == NFS4R_OK) {
-		engine_touched_forget(eng->touched, e);
-		engine_suid_forget(eng->set_ids, e);
+		engine_touched_forget(eng->runtime.touched, e);
+		engine_suid_forget(eng->runtime.set_ids, e);
 	}
 	pthread_mutex_lock(&eng->lock);
-	engine_pool_returns(eng->appliers);
+	engine_pool_returns(eng->replicate.appliers);
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 }
@@ -459,22 +459,22 @@ static void apply_task(struct nfs4r_engine *eng, void *arg)
 	struct held_locks locks;
 
 	engine_doubt_wait(eng);
-	if (job->mask && eng->stopping) {
+	if (job->mask && eng->door.stopping) {
 		replicate_apply_drop(eng, job);
 		return;
 	}
 	want_locks(job, &locks);
 	if (locks.n)
-		engine_locks_take(eng->locks, &locks);
+		engine_locks_take(eng->runtime.locks, &locks);
 	if (job->mask)
 		st = attempt(eng, job);
-	while (st == NFS4R_DELAY && !eng->stopping && !eng->mute && engine_now_ms() < until)
+	while (st == NFS4R_DELAY && !eng->door.stopping && !eng->runtime.mute && engine_now_ms() < until)
 		st = attempt_again(eng, job, &locks);
 	if (st != NFS4R_OK)
 		log_failure(eng, job, st);
 	tell(eng, e, st);
 	if (locks.n)
-		engine_locks_drop(eng->locks, &locks);
+		engine_locks_drop(eng->runtime.locks, &locks);
 	for (uint32_t i = 0; eng->ops->changed && i < e->nparts; i++)
 		if (job->mask & 1u << i)
 			eng->ops->changed(eng->ctx, &e->parts[i].oid, e->parts[i].effect == NFS4R_EFF_NAMES);
@@ -491,5 +491,5 @@ void replicate_apply_begin(struct nfs4r_engine *eng, const struct nfs4r_action *
 	*job = (struct apply_job){ .entry = p->entry, .mask = p->mask, .tries = p->tries, .aside = p->aside };
 	if (job->mask)
 		job->marked = nfs4r_store_mark(eng->store, p->entry, &job->sync_first);
-	engine_pool_run(eng->appliers, apply_task, job);
+	engine_pool_run(eng->replicate.appliers, apply_task, job);
 }

@@ -60,6 +60,7 @@ bool replicate_staging_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *d
 /* Is what has the name in the hidden directory, @dirh, what a repair that was broken off made for the object, and the store never heard of? */
 bool replicate_staging_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, struct nfs4r_oid *oid);
 void replicate_staging_tidy(struct nfs4r_engine *eng); /* away with it if it is empty */
+void replicate_staging_expect(struct nfs4r_engine *eng); /* the caller is about to use the name of the hidden directory; replicate_staging_look() follows */
 void replicate_staging_look(struct nfs4r_engine *eng); /* at the start: is it there? */
 
 /* ---- foreign_names.c; any thread that may block on the local disk, under the update locks of the directories ---- */

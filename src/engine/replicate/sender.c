@@ -176,11 +176,8 @@ static bool await_taints(struct nfs4r_engine *eng, const struct awaited *w)
 	int rc = 0;
 
 	pthread_mutex_lock(&eng->lock);
-	eng->step_waiters++;
-	while (!(here = is_here(eng, w, &any)) && !eng->stopping && !rc)
-		rc = pthread_cond_clockwait(&eng->step_cond, &eng->lock, CLOCK_MONOTONIC, &until);
-	assert(eng->step_waiters > 0);
-	eng->step_waiters--;
+	while (!(here = is_here(eng, w, &any)) && !eng->door.stopping && !rc)
+		rc = engine_step_await(eng, &until);
 	pthread_mutex_unlock(&eng->lock);
 	return here && (!any || nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK);
 }
@@ -204,7 +201,7 @@ static bool read_back(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct aw
 	if (st == NFS4R_OK) {
 		b->len = len;
 		e->payload = b;
-	} else if (eng->stopping) { /* that may be why */
+	} else if (eng->door.stopping) { /* that may be why */
 		nfs4r_buf_put(b);
 		return false;
 	} else {
@@ -216,7 +213,7 @@ static bool read_back(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct aw
 /* NULL: it is truncated, or its bytes cannot be had now. */
 static struct nfs4r_entry *fetch(struct nfs4r_engine *eng, nfs4r_server_id log, nfs4r_lsn lsn, struct awaited *w)
 {
-	struct nfs4r_entry *e = log == eng->cfg.rpc.self ? recent_get(eng->distributor, lsn) : NULL;
+	struct nfs4r_entry *e = log == eng->cfg.rpc.self ? recent_get(eng->replicate.distributor, lsn) : NULL;
 
 	if (e)
 		return e;
@@ -257,7 +254,7 @@ static void send_range(struct nfs4r_engine *eng, struct peer_sender *p, const st
 {
 	nfs4r_lsn lsn = r->from;
 
-	while (lsn <= r->until && generation == __atomic_load_n(&p->generation, __ATOMIC_ACQUIRE) && !eng->stopping) {
+	while (lsn <= r->until && generation == __atomic_load_n(&p->generation, __ATOMIC_ACQUIRE) && !eng->door.stopping) {
 		struct nfs4r_entry *batch[BATCH_ENTRIES];
 		struct nfs4r_msg *m = calloc(1, sizeof(*m));
 		struct awaited w = { { 0 } };

@@ -15,7 +15,7 @@
  * here, too, as a stray.
  *
  * Invariants: clients never see the directory, because they see names of the store only, and the exported directory's link count without it;
- * it is there only while it is needed. eng->hold_there is set whenever it may be there, and whoever takes it away looks again.
+ * it is there only while it is needed. eng->replicate.hold_there is set whenever it may be there, and whoever takes it away looks again.
  */
 #include <stdio.h>
 
@@ -49,23 +49,28 @@ static enum nfs4r_status open_dir(struct nfs4r_engine *eng, bool make, struct nf
 	enum nfs4r_status st = eng->ops->lookup(eng->ctx, &root, name, out);
 	if (st != NFS4R_NOENT || !make)
 		return st;
-	eng->hold_there = true;
+	eng->replicate.hold_there = true;
 	st = eng->ops->create(eng->ctx, &root, name, &a, NULL, NULL, out, &post);
 	nfs4r_buf_put(post.acl);
-	eng->hold_there = true; /* and again: it may have been looked for meanwhile */
+	eng->replicate.hold_there = true; /* and again: it may have been looked for meanwhile */
 	return st == NFS4R_EXIST ? eng->ops->lookup(eng->ctx, &root, name, out) : st;
+}
+
+void replicate_staging_expect(struct nfs4r_engine *eng)
+{
+	eng->replicate.hold_there = true;
 }
 
 void replicate_staging_look(struct nfs4r_engine *eng)
 {
 	struct nfs4r_lhandle dir;
 
-	eng->hold_there = true;
+	eng->replicate.hold_there = true;
 	if (open_dir(eng, false, &dir) != NFS4R_NOENT)
 		return;
-	eng->hold_there = false;
+	eng->replicate.hold_there = false;
 	if (open_dir(eng, false, &dir) != NFS4R_NOENT) /* made meanwhile */
-		eng->hold_there = true;
+		eng->replicate.hold_there = true;
 }
 
 void replicate_staging_tidy(struct nfs4r_engine *eng)
@@ -82,7 +87,7 @@ void replicate_staging_tidy(struct nfs4r_engine *eng)
 
 bool nfs4r_may_hide(const struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	return eng->hold_there && nfs4r_oid_eq(oid, &eng->root);
+	return eng->replicate.hold_there && nfs4r_oid_eq(oid, &eng->root);
 }
 
 uint32_t nfs4r_links_seen(struct nfs4r_engine *eng, uint32_t nlink)
@@ -206,7 +211,7 @@ enum nfs4r_status replicate_staging_stray(struct nfs4r_engine *eng, const struct
 		return st == NFS4R_NOENT ? NFS4R_OK : st;
 	st = open_dir(eng, true, &dir);
 	while (st == NFS4R_OK) {
-		snprintf(to, sizeof(to), "stray.%u", ++eng->strays);
+		snprintf(to, sizeof(to), "stray.%u", ++eng->replicate.strays);
 		if (eng->ops->lookup(eng->ctx, &dir, to, &there) == NFS4R_NOENT)
 			break;
 	}
@@ -217,7 +222,7 @@ enum nfs4r_status replicate_staging_stray(struct nfs4r_engine *eng, const struct
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: '%.300s%s%.200s' is in the exported directory and not in the volume: moved to %s/%s",
 		   eng->cfg.volume_name, strcmp(where, "/") ? where : "", where[0] ? "/" : "", name, HOLD_NAME, to);
 	st = eng->ops->rename(eng->ctx, &h, dirh, name, &dir, to, NULL);
-	eng->strays_moved += st == NFS4R_OK;
+	eng->replicate.strays_moved += st == NFS4R_OK;
 	return st;
 }
 
@@ -388,7 +393,7 @@ static enum nfs4r_status drop_dead(struct nfs4r_engine *eng, const struct nfs4r_
 bool replicate_staging_has(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dirh, char name[NFS4R_OID_STRLEN])
 {
 	nfs4r_oid_str(oid, name);
-	return eng->hold_there && open_dir(eng, false, dirh) == NFS4R_OK && replicate_way_leads_to(eng, dirh, name, h);
+	return eng->replicate.hold_there && open_dir(eng, false, dirh) == NFS4R_OK && replicate_way_leads_to(eng, dirh, name, h);
 }
 
 /* The name that the entry takes from @oid, and where. */
@@ -423,7 +428,7 @@ enum nfs4r_status replicate_staging_aside(struct nfs4r_engine *eng, struct nfs4r
 {
 	enum nfs4r_status st;
 
-	eng->asides = true;
+	eng->replicate.asides = true;
 	st = make_created(eng, e, mask);
 	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
 		if (mask & 1u << i && e->parts[i].effect == NFS4R_EFF_PARENT)

@@ -234,7 +234,7 @@ enum nfs4r_status resync_adopt(struct repair *r)
 
 	see_what_is_gone(r);
 	pthread_mutex_init(&w.lock, NULL);
-	if (!add(&w.here, &r->eng->root, &r->eng->root_handle))
+	if (!add(&w.here, &r->eng->root, &r->eng->start.root_handle))
 		w.st = NFS4R_NOMEM;
 	while (w.st == NFS4R_OK && w.here.n) {
 		struct level done = w.here;

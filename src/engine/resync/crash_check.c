@@ -211,7 +211,7 @@ enum nfs4r_status resync_crash_begin(struct nfs4r_engine *eng, const struct nfs4
 	d->repair.eng = eng;
 	d->repair.doubt = d->repair.strays = true;
 	d->repair.importing = engine_import_any_open(eng);
-	eng->doubt = d;
+	eng->resync.doubt = d;
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		d->stable[s] = info->logs[s].stable;
 	return NFS4R_OK;
@@ -265,7 +265,7 @@ static enum nfs4r_status write_all_again(struct doubt *d)
 	uint8_t *buf = malloc(WRITE_BYTES);
 	enum nfs4r_status st = buf ? NFS4R_OK : NFS4R_NOMEM;
 
-	for (uint32_t i = 0; st == NFS4R_OK && i < d->repair.n && !d->repair.eng->stopping; i++)
+	for (uint32_t i = 0; st == NFS4R_OK && i < d->repair.n && !d->repair.eng->door.stopping; i++)
 		st = write_again(d->repair.eng, &d->repair.objs[i].oid, buf);
 	free(buf);
 	return st;
@@ -325,7 +325,7 @@ enum nfs4r_status resync_crash_restore(struct doubt *d)
 
 void resync_crash_free(struct nfs4r_engine *eng)
 {
-	struct doubt *d = eng->doubt;
+	struct doubt *d = eng->resync.doubt;
 
 	if (!d)
 		return;
@@ -335,5 +335,5 @@ void resync_crash_free(struct nfs4r_engine *eng)
 	free(d->since.v);
 	free(d->history.v);
 	free(d);
-	eng->doubt = NULL;
+	eng->resync.doubt = NULL;
 }

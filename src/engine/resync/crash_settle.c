@@ -289,7 +289,7 @@ static enum nfs4r_status checkpoint_of_doubt(struct doubt *d)
 
 	for (;;) { /* DELAY: after a crash of the process own updates go on meanwhile, and may take long */
 		st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, NULL);
-		if ((st != NFS4R_DELAY && !nfs4r_status_is_full(st)) || eng->stopping || eng->mute)
+		if ((st != NFS4R_DELAY && !nfs4r_status_is_full(st)) || eng->door.stopping || eng->runtime.mute)
 			return st;
 		if (st == NFS4R_DELAY || nfs4r_store_give_spare(eng->store))
 			continue;
@@ -318,8 +318,8 @@ static void finish(struct doubt *d)
 	engine_doubt_over(eng);
 	pthread_mutex_lock(&eng->lock);
 	engine_step(eng, &ev);
-	if (engine_is_alone(eng) && !eng->halted[0])
-		eng->ready = true;
+	if (engine_is_alone(eng))
+		engine_recovered(eng);
 	pthread_mutex_unlock(&eng->lock);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: nothing is in doubt any more", eng->cfg.volume_name);
 }
@@ -339,7 +339,7 @@ static void *work(void *arg)
 	struct repair r = { .eng = eng, .doubt = true };
 	nfs4r_servers awaited = 0;
 
-	for (uint32_t i; (i = w->next++) < d->repair.n && !eng->stopping;) {
+	for (uint32_t i; (i = w->next++) < d->repair.n && !eng->door.stopping;) {
 		const struct repair_obj *obj = &d->repair.objs[i];
 		enum outcome o = w->done[i] ? LATER : settle(d, &r, obj, &awaited);
 
@@ -371,8 +371,8 @@ static bool restored(struct doubt *d)
 	char what[sizeof(d->repair.why) + 100];
 
 	for (;;) {
-		st = eng->stopping ? NFS4R_SHUTDOWN : resync_crash_restore(d);
-		if (st == NFS4R_OK || eng->stopping || eng->mute)
+		st = eng->door.stopping ? NFS4R_SHUTDOWN : resync_crash_restore(d);
+		if (st == NFS4R_OK || eng->door.stopping || eng->runtime.mute)
 			return st == NFS4R_OK;
 		if (nfs4r_store_broken(eng->store)) {
 			pthread_mutex_lock(&eng->lock);
@@ -395,19 +395,19 @@ static void doubt_task(struct nfs4r_engine *eng, void *arg)
 		return;
 	w.left = w.d->repair.n;
 	w.done = calloc(w.left + 1, sizeof(*w.done));
-	while (w.done && w.left && !eng->stopping && engine_servers_left(eng) != NFS4R_BIT(eng->cfg.rpc.self)) {
+	while (w.done && w.left && !eng->door.stopping && engine_servers_left(eng) != NFS4R_BIT(eng->cfg.rpc.self)) {
 		each_once(&w);
 		say_waiting(w.d, w.awaited, w.left, &said_ms);
 		if (w.left)
 			rest_ms(PAUSE_MS);
 	}
-	if (w.done && !eng->stopping)
+	if (w.done && !eng->door.stopping)
 		finish(w.d);
 	free(w.done);
 }
 
 void resync_crash_queue(struct nfs4r_engine *eng)
 {
-	if (eng->doubt)
-		engine_pool_run(eng->repairs, doubt_task, eng->doubt);
+	if (eng->resync.doubt)
+		engine_pool_run(eng->resync.repairs, doubt_task, eng->resync.doubt);
 }

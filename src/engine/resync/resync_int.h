@@ -23,7 +23,7 @@ struct repair_obj {
 
 struct repair {
 	struct nfs4r_engine *eng;
-	uint64_t generation; /* a later one took its place if it is not that of eng->repair */
+	uint64_t generation; /* a later one took its place if it is not that of eng->resync.repair */
 	nfs4r_server_id from;
 	bool all;	 /* the positions become those of the source, too */
 	bool list;	 /* the objects are given: they are inexact, and those that are so at the source, too, or of another version there, stay as they are */

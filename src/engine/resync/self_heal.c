@@ -122,9 +122,9 @@ static enum nfs4r_status place(struct nfs4r_engine *eng, const struct nfs4r_oid 
 		struct held_locks locks = { .n = 2, .want = { { .oid = parents[i], .whole = true }, { .oid = *oid, .whole = true } } };
 		uint64_t moved = 0;
 
-		engine_locks_take(eng->locks, &locks);
+		engine_locks_take(eng->runtime.locks, &locks);
 		st = place_in(eng, &parents[i], oid, &moved);
-		engine_locks_drop(eng->locks, &locks);
+		engine_locks_drop(eng->runtime.locks, &locks);
 	}
 	replicate_staging_tidy(eng);
 	return st;
@@ -159,14 +159,14 @@ enum nfs4r_status resync_heal_names(struct nfs4r_engine *eng, const struct nfs4r
 	enum nfs4r_status st;
 
 	*moved = 0;
-	engine_locks_take(eng->locks, &locks);
+	engine_locks_take(eng->runtime.locks, &locks);
 	nfs4r_handle(eng, dir, &dirh);
 	st = dirh.len ? clear_foreign(eng, dir, &dirh, moved) : NFS4R_STALE;
 	if (st == NFS4R_OK)
 		st = place_in(eng, dir, NULL, moved);
 	if (st == NFS4R_OK && *moved)
 		st = restore_mtime(eng, dir, &dirh);
-	engine_locks_drop(eng->locks, &locks);
+	engine_locks_drop(eng->runtime.locks, &locks);
 	replicate_staging_tidy(eng);
 	return st;
 }
@@ -219,12 +219,12 @@ static enum nfs4r_status fetch(struct nfs4r_engine *eng, const struct nfs4r_row 
 	bool done = false;
 
 	snprintf(w->why, sizeof(w->why), "no other server can be reached");
-	for (int round = 0; round < ROUNDS && !done && !eng->stopping; round++) {
+	for (int round = 0; round < ROUNDS && !done && !eng->door.stopping; round++) {
 		nfs4r_servers set = reachable(eng, w->from ? w->from : engine_servers_left(eng)), first = set & NFS4R_BIT(row->last_log);
 
 		if (round)
 			nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000L }, NULL);
-		for (nfs4r_servers left = set, turn; left && !done && !eng->stopping; left &= ~turn) {
+		for (nfs4r_servers left = set, turn; left && !done && !eng->door.stopping; left &= ~turn) {
 			turn = left & first ? first : left & -left;
 			r.from = (nfs4r_server_id)__builtin_ctzll(turn);
 			r.why[0] = '\0';
@@ -246,8 +246,8 @@ static void barrier(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct held_locks locks = { .n = 1, .want = { { .oid = *oid, .whole = true } } };
 
-	engine_locks_take(eng->locks, &locks);
-	engine_locks_drop(eng->locks, &locks);
+	engine_locks_take(eng->runtime.locks, &locks);
+	engine_locks_drop(eng->runtime.locks, &locks);
 }
 
 static enum nfs4r_status mend_parents(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct behind_want *w)
@@ -287,8 +287,8 @@ static enum nfs4r_status mend(struct nfs4r_engine *eng, const struct nfs4r_oid *
 		st = place(eng, oid);
 	if (st != NFS4R_OK && !w->why[0])
 		snprintf(w->why, sizeof(w->why), "%s", nfs4r_status_str(st));
-	engine_touched_forget_all(eng->touched);
-	engine_suid_forget_all(eng->set_ids);
+	engine_touched_forget_all(eng->runtime.touched);
+	engine_suid_forget_all(eng->runtime.set_ids);
 	if (eng->ops->changed)
 		eng->ops->changed(eng->ctx, oid, row.type == NFS4R_TYPE_DIR);
 	return st;
@@ -323,14 +323,14 @@ void resync_heal_task(struct nfs4r_engine *eng, void *arg)
 	char text[480];
 	bool newer;
 
-	if (!eng->stopping && engine_missing_claim_queued(eng, oid)) {
+	if (!eng->door.stopping && engine_missing_claim_queued(eng, oid)) {
 		st = mend(eng, oid, &w, &newer);
 		engine_missing_end(eng, oid, st, newer, w.took);
-		if (st != NFS4R_OK && !eng->stopping)
+		if (st != NFS4R_OK && !eng->door.stopping)
 			snprintf(text, sizeof(text), "was removed or replaced behind NFS, and cannot be restored from another server: %s; the next use tries again", w.why);
 		else
 			snprintf(text, sizeof(text), "was removed or replaced behind NFS: restored from server %u", w.took);
-		if (!eng->stopping && (st != NFS4R_OK || w.took))
+		if (!eng->door.stopping && (st != NFS4R_OK || w.took))
 			engine_missing_say(eng, oid, text);
 	}
 	free(oid);
@@ -349,8 +349,8 @@ void resync_heal_count(struct nfs4r_engine *eng, struct behind_counts *out)
 	struct nfs4r_lhandle dirh;
 
 	engine_missing_count(eng, &out->taken, &out->failed, &out->waiting);
-	out->aside = eng->strays_moved;
+	out->aside = eng->replicate.strays_moved;
 	out->strays = 0;
-	if (eng->hold_there && eng->working && replicate_staging_find(eng, NULL, &dirh) == NFS4R_OK)
+	if (eng->replicate.hold_there && eng->door.working && replicate_staging_find(eng, NULL, &dirh) == NFS4R_OK)
 		(void)eng->ops->readdir(eng->ctx, &dirh, count_stray, &out->strays);
 }

@@ -27,7 +27,7 @@
 
 bool resync_over(const struct repair *r)
 {
-	return r->eng->stopping || (!r->doubt && r->generation != r->eng->repair.generation);
+	return r->eng->door.stopping || (!r->doubt && r->generation != r->eng->resync.repair.generation);
 }
 
 enum nfs4r_status resync_fails(struct repair *r, enum nfs4r_status st, const char *fmt, ...)
@@ -76,8 +76,8 @@ void resync_progress(struct repair *r, uint64_t objects, uint64_t bytes)
 	struct nfs4r_engine *eng = r->eng;
 
 	pthread_mutex_lock(&eng->lock);
-	eng->repair.done += objects;
-	eng->repair.bytes += bytes;
+	eng->resync.repair.done += objects;
+	eng->resync.repair.bytes += bytes;
 	pthread_mutex_unlock(&eng->lock);
 }
 
@@ -86,10 +86,10 @@ static void set_progress(struct repair *r, const char *phase)
 	struct nfs4r_engine *eng = r->eng;
 
 	pthread_mutex_lock(&eng->lock);
-	eng->repair.phase = phase;
-	if (!eng->repair.fetch_ms)
-		eng->repair.fetch_ms = engine_now_ms();
-	eng->repair.all = r->n;
+	eng->resync.repair.phase = phase;
+	if (!eng->resync.repair.fetch_ms)
+		eng->resync.repair.fetch_ms = engine_now_ms();
+	eng->resync.repair.all = r->n;
 	pthread_mutex_unlock(&eng->lock);
 }
 
@@ -158,8 +158,8 @@ static enum nfs4r_status finish(struct repair *r)
 	if (r->all) {
 		pthread_mutex_lock(&eng->lock);
 		st = nfs4r_store_set_positions(eng->store, &r->positions);
-		replicate_sender_forget(eng->distributor, UINT64_MAX);
-		eng->repair.taken++;
+		replicate_sender_forget(eng->replicate.distributor, UINT64_MAX);
+		eng->resync.repair.taken++;
 		pthread_mutex_unlock(&eng->lock);
 	}
 	if (st == NFS4R_OK)
@@ -208,7 +208,7 @@ static void say_end(struct repair *r, enum nfs4r_status st)
 			   r->why[0] ? r->why : nfs4r_status_str(st));
 	else
 		engine_log(eng, NFS4R_LOG_INFO, "volume %s: resync complete, from server %u: %u objects, %llu bytes in %.1f s%s%s", eng->cfg.volume_name, r->from, r->n,
-			   (unsigned long long)eng->repair.bytes, (double)(engine_now_ms() - eng->repair.since_ms) / 1000, r->saved[0] ? "; the undone updates are in " : "", r->saved);
+			   (unsigned long long)eng->resync.repair.bytes, (double)(engine_now_ms() - eng->resync.repair.since_ms) / 1000, r->saved[0] ? "; the undone updates are in " : "", r->saved);
 }
 
 /* What the source has inexact, too, or in another version; free(ev->left) is the caller's. False: no memory. */
@@ -234,9 +234,9 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 		say_end(r, st);
 		ev.ok = st == NFS4R_OK && tell_left(r, &ev);
 		memcpy(ev.stable, r->positions.applied, sizeof(ev.stable));
-		eng->repair.running = false;
-		engine_touched_forget_all(eng->touched);
-		engine_suid_forget_all(eng->set_ids);
+		eng->resync.repair.running = false;
+		engine_touched_forget_all(eng->runtime.touched);
+		engine_suid_forget_all(eng->runtime.set_ids);
 		engine_step(eng, &ev);
 		if (ev.ok)
 			engine_checkpoint_wake(eng, false);
@@ -258,7 +258,7 @@ void resync_start(struct nfs4r_engine *eng, const struct nfs4r_action *act)
 	if (!r)
 		abort();
 	r->eng = eng;
-	r->generation = ++eng->repair.generation;
+	r->generation = ++eng->resync.repair.generation;
 	r->from = a->from;
 	r->all = r->everything = a->all;
 	r->strays = a->all && forgot; /* else nobody but people can have put it there */
@@ -269,13 +269,13 @@ void resync_start(struct nfs4r_engine *eng, const struct nfs4r_action *act)
 	r->nseals = a->nseals;
 	for (uint32_t i = 0; i < a->nseals; i++)
 		r->seals[i] = a->seals[i];
-	eng->repair.from = a->from;
-	eng->repair.running = true;
-	eng->repair.phase = "list";
-	eng->repair.done = eng->repair.all = eng->repair.bytes = eng->repair.fetch_ms = 0;
-	eng->repair.since_ms = engine_now_ms();
+	eng->resync.repair.from = a->from;
+	eng->resync.repair.running = true;
+	eng->resync.repair.phase = "list";
+	eng->resync.repair.done = eng->resync.repair.all = eng->resync.repair.bytes = eng->resync.repair.fetch_ms = 0;
+	eng->resync.repair.since_ms = engine_now_ms();
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy %s; resync starts, from server %u", eng->cfg.volume_name,
 		   a->noids ? "has files with bytes of abandoned updates" : a->all && forgot ? "is empty or out of date" :
 		   a->all ? "cannot be brought up to date from the logs" : "has abandoned updates", a->from);
-	engine_pool_run(eng->repairs, repair_task, r);
+	engine_pool_run(eng->resync.repairs, repair_task, r);
 }

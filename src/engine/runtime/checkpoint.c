@@ -30,7 +30,7 @@ static int sync_files(void *arg)
 {
 	const struct telling *t = arg;
 
-	engine_durable_begin_sync(t->eng->durable);
+	engine_durable_begin_sync(t->eng->runtime.durable);
 	return t->eng->ops->sync_all(t->eng->ctx);
 }
 
@@ -42,7 +42,7 @@ static void tell_stable(void *arg, const nfs4r_lsn *stable)
 
 	memcpy(ev.stable, stable, sizeof(ev.stable));
 	pthread_mutex_lock(&t->eng->lock);
-	if (t->taken == t->eng->repair.taken)
+	if (t->taken == t->eng->resync.repair.taken)
 		engine_step(t->eng, &ev);
 	pthread_mutex_unlock(&t->eng->lock);
 }
@@ -57,7 +57,7 @@ static void say_what_owners_have(struct nfs4r_engine *eng, struct telling *t)
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		if (nfs4r_core_get_peer(eng->core, s, &p))
 			have[s] = p.peer_stable;
-	t->taken = eng->repair.taken;
+	t->taken = eng->resync.repair.taken;
 	pthread_mutex_unlock(&eng->lock);
 	nfs4r_store_owners_have(eng->store, have);
 }
@@ -84,24 +84,24 @@ enum nfs4r_status engine_checkpoint_now(struct nfs4r_engine *eng)
 
 void engine_checkpoint_wake(struct nfs4r_engine *eng, bool hurry)
 {
-	pthread_mutex_lock(&eng->checkpoint_lock);
-	eng->checkpoint_wanted = true;
-	eng->checkpoint_hurried |= hurry;
-	pthread_cond_signal(&eng->checkpoint_cond);
-	pthread_mutex_unlock(&eng->checkpoint_lock);
+	pthread_mutex_lock(&eng->runtime.checkpoint.lock);
+	eng->runtime.checkpoint.wanted = true;
+	eng->runtime.checkpoint.hurried |= hurry;
+	pthread_cond_signal(&eng->runtime.checkpoint.cond);
+	pthread_mutex_unlock(&eng->runtime.checkpoint.lock);
 }
 
 void engine_checkpoint_urge(struct nfs4r_engine *eng)
 {
 	uint64_t now = engine_now_ms();
-	bool was = eng->urgent_until_ms > now;
+	bool was = eng->runtime.checkpoint.urgent_until_ms > now;
 
-	eng->urgent_until_ms = now + URGENT_FOR_MS;
+	eng->runtime.checkpoint.urgent_until_ms = now + URGENT_FOR_MS;
 	if (was)
 		return;
-	pthread_mutex_lock(&eng->checkpoint_lock);
-	pthread_cond_signal(&eng->checkpoint_cond);
-	pthread_mutex_unlock(&eng->checkpoint_lock);
+	pthread_mutex_lock(&eng->runtime.checkpoint.lock);
+	pthread_cond_signal(&eng->runtime.checkpoint.cond);
+	pthread_mutex_unlock(&eng->runtime.checkpoint.lock);
 }
 
 static void rest(struct nfs4r_engine *eng)
@@ -109,35 +109,35 @@ static void rest(struct nfs4r_engine *eng)
 	uint64_t began = engine_now_ms(), now;
 	struct timespec ts;
 
-	pthread_mutex_lock(&eng->checkpoint_lock);
-	while (!eng->stopping && !eng->checkpoint_hurried) {
+	pthread_mutex_lock(&eng->runtime.checkpoint.lock);
+	while (!eng->door.stopping && !eng->runtime.checkpoint.hurried) {
 		now = engine_now_ms();
-		uint64_t until = began + (eng->urgent_until_ms > now ? URGENT_PAUSE_MS : PAUSE_MS);
+		uint64_t until = began + (eng->runtime.checkpoint.urgent_until_ms > now ? URGENT_PAUSE_MS : PAUSE_MS);
 
 		if (now >= until)
 			break;
 		ts = engine_after_us((until - now) * 1000);
-		pthread_cond_clockwait(&eng->checkpoint_cond, &eng->checkpoint_lock, CLOCK_MONOTONIC, &ts);
+		pthread_cond_clockwait(&eng->runtime.checkpoint.cond, &eng->runtime.checkpoint.lock, CLOCK_MONOTONIC, &ts);
 	}
-	pthread_mutex_unlock(&eng->checkpoint_lock);
+	pthread_mutex_unlock(&eng->runtime.checkpoint.lock);
 }
 
 static void wait_for_work(struct nfs4r_engine *eng)
 {
 	uint64_t due = engine_now_ms() + eng->cfg.checkpoint_ms;
 
-	pthread_mutex_lock(&eng->checkpoint_lock);
-	while (!eng->checkpoint_wanted && !eng->stopping && engine_now_ms() < due) {
+	pthread_mutex_lock(&eng->runtime.checkpoint.lock);
+	while (!eng->runtime.checkpoint.wanted && !eng->door.stopping && engine_now_ms() < due) {
 		struct nfs4r_store_stats stats;
 		struct timespec ts = engine_after_us(1000000);
 
-		pthread_cond_clockwait(&eng->checkpoint_cond, &eng->checkpoint_lock, CLOCK_MONOTONIC, &ts);
+		pthread_cond_clockwait(&eng->runtime.checkpoint.cond, &eng->runtime.checkpoint.lock, CLOCK_MONOTONIC, &ts);
 		nfs4r_store_get_stats(eng->store, &stats);
 		if (stats.rows_dirty > DIRTY_ROWS_MAX)
 			break;
 	}
-	eng->checkpoint_wanted = eng->checkpoint_hurried = false;
-	pthread_mutex_unlock(&eng->checkpoint_lock);
+	eng->runtime.checkpoint.wanted = eng->runtime.checkpoint.hurried = false;
+	pthread_mutex_unlock(&eng->runtime.checkpoint.lock);
 }
 
 /*
@@ -162,9 +162,9 @@ void *engine_checkpoint_thread(void *arg)
 	struct nfs4r_engine *eng = arg;
 	uint64_t complained = 0;
 
-	while (!eng->stopping) {
+	while (!eng->door.stopping) {
 		wait_for_work(eng);
-		if (eng->stopping)
+		if (eng->door.stopping)
 			break;
 		enum nfs4r_status st = engine_checkpoint_now(eng);
 

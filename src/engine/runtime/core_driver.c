@@ -34,9 +34,9 @@ void engine_log_often(struct nfs4r_engine *eng, enum saying what, nfs4r_server_i
 	uint64_t more = 0;
 	va_list ap;
 
-	pthread_mutex_lock(&eng->said.lock);
-	bool may = nfs4r_said_may(&eng->said.by[what][s], engine_now_ms(), OFTEN_MAX, &more);
-	pthread_mutex_unlock(&eng->said.lock);
+	pthread_mutex_lock(&eng->runtime.said.lock);
+	bool may = nfs4r_said_may(&eng->runtime.said.by[what][s], engine_now_ms(), OFTEN_MAX, &more);
+	pthread_mutex_unlock(&eng->runtime.said.lock);
 	if (!may)
 		return;
 	va_start(ap, fmt);
@@ -68,7 +68,7 @@ static enum nfs4r_lane lane_of(uint32_t type)
 void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg)
 {
 	/* A message that cannot go is lost like on the wire; the core repeats what matters. */
-	if (eng->rpc && !eng->mute)
+	if (eng->rpc && !eng->runtime.mute)
 		(void)nfs4r_rpc_send(eng->rpc, to, lane_of(msg->type), msg);
 }
 
@@ -81,7 +81,7 @@ static bool is_flat(uint32_t type)
 void engine_send_durable(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg)
 {
 	if (is_flat(msg->type))
-		engine_durable_send(eng->durable, to, msg);
+		engine_durable_send(eng->runtime.durable, to, msg);
 	else if (nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK)
 		engine_send(eng, to, msg);
 	else
@@ -107,11 +107,11 @@ static uint32_t perform_puts(struct nfs4r_engine *eng, const struct nfs4r_action
 /* One case for each action. NOLINTNEXTLINE(readability-function-size) */
 static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	action_fn fn = a->type < ENGINE_ACTIONS ? (eng->mute ? eng->actions->muted : eng->actions->on)[a->type] : NULL;
+	action_fn fn = a->type < ENGINE_ACTIONS ? (eng->runtime.mute ? eng->actions->muted : eng->actions->on)[a->type] : NULL;
 
 	if (fn)
 		fn(eng, a);
-	else if (!eng->mute)
+	else if (!eng->runtime.mute)
 		engine_halt(eng, "the core returned an unknown action: the build is inconsistent");
 }
 
@@ -121,23 +121,38 @@ void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 	for (uint32_t i = 0; i < u->n;) {
 		const struct nfs4r_action *a = &u->actions[i];
 
-		if (!eng->mute && a->type == NFS4R_ACT_PUT) {
+		if (!eng->runtime.mute && a->type == NFS4R_ACT_PUT) {
 			i += perform_puts(eng, a, u->n - i);
 			continue;
 		}
 		perform_one(eng, a);
 		i++;
 	}
-	engine_filter_settled(eng->fastpath);
+	engine_filter_settled(eng->runtime.fastpath);
 	engine_handle_key_follow(eng); /* before anything is answered under a lease that it allows */
 	engine_lease_raise(eng);
-	if (u->next_timer_ms < eng->next_timer_ms)
-		pthread_cond_signal(&eng->timer_cond);
-	eng->next_timer_ms = u->next_timer_ms;
-	if (eng->step_waiters)
-		pthread_cond_broadcast(&eng->step_cond);
-	eng->steps++; /* before it is seen whether somebody waits: router.c, read_router_performed() */
+	if (u->next_timer_ms < eng->runtime.timer.next_ms)
+		pthread_cond_signal(&eng->runtime.timer.cond);
+	eng->runtime.timer.next_ms = u->next_timer_ms;
+	if (eng->runtime.step.waiters)
+		pthread_cond_broadcast(&eng->runtime.step.cond);
+	eng->runtime.step.count++; /* before it is seen whether somebody waits: router.c, read_router_performed() */
 	eng->notices->performed(eng);
+}
+
+int engine_step_await(struct nfs4r_engine *eng, const struct timespec *until)
+{
+	int rc;
+
+	assert(nfs4r_is_locked(&eng->lock));
+	eng->runtime.step.waiters++;
+	if (until)
+		rc = pthread_cond_clockwait(&eng->runtime.step.cond, &eng->lock, CLOCK_MONOTONIC, until);
+	else
+		rc = pthread_cond_wait(&eng->runtime.step.cond, &eng->lock);
+	assert(eng->runtime.step.waiters > 0);
+	eng->runtime.step.waiters--;
+	return rc;
 }
 
 void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
@@ -145,7 +160,7 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 	uint32_t type = ev->type, msg_type = type == NFS4R_EV_MSG ? ev->msg->type : 0;
 
 	assert(nfs4r_is_locked(&eng->lock));
-	if (eng->frozen)
+	if (eng->door.frozen)
 		return;
 	ev->now_ms = engine_now_ms();
 
@@ -167,15 +182,15 @@ void engine_update_verifier(struct nfs4r_engine *eng)
 	for (size_t i = 0; i < 2; i++)
 		h = (h ^ *words[i]) * 0x100000001b3ULL;
 	h = (h ^ eng->cfg.rpc.self) * 0x100000001b3ULL;
-	h = (h ^ eng->epoch) * 0x100000001b3ULL;
+	h = (h ^ eng->runtime.epoch) * 0x100000001b3ULL;
 	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
-		h = (h ^ eng->peer_inc[i]) * 0x100000001b3ULL;
-	eng->verifier = h ? h : 1;
+		h = (h ^ eng->runtime.peer_inc[i]) * 0x100000001b3ULL;
+	eng->runtime.verifier = h ? h : 1;
 }
 
 void engine_look_soon(struct nfs4r_engine *eng)
 {
-	if (!eng->look_soon)
-		pthread_cond_signal(&eng->timer_cond);
-	eng->look_soon = true;
+	if (!eng->runtime.timer.look_soon)
+		pthread_cond_signal(&eng->runtime.timer.cond);
+	eng->runtime.timer.look_soon = true;
 }

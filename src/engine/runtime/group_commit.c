@@ -76,7 +76,7 @@ static void *run(void *arg)
 			struct item *it = list;
 
 			list = it->next;
-			if (st == NFS4R_OK && !eng->mute)
+			if (st == NFS4R_OK && !eng->runtime.mute)
 				perform(eng, it);
 			free(it);
 		}

@@ -31,31 +31,38 @@ static void say_halted(struct nfs4r_engine *eng, uint64_t now)
 {
 	struct nfs4r_msg m = { .type = NFS4R_MSG_HALTED };
 
-	m.halted.status = eng->halt_st;
-	m.halted.files = eng->halt == HALT_FILES;
-	eng->halt_said_ms = now;
+	m.halted.status = eng->runtime.halt.st;
+	m.halted.files = eng->runtime.halt.kind == HALT_FILES;
+	eng->runtime.halt.said_ms = now;
 	for (nfs4r_server_id s = 1; eng->rpc && s <= NFS4R_SERVERS_MAX; s++)
-		if (eng->servers & NFS4R_BIT(s) && s != eng->cfg.rpc.self)
+		if (eng->membership.servers & NFS4R_BIT(s) && s != eng->cfg.rpc.self)
 			(void)nfs4r_rpc_send(eng->rpc, s, NFS4R_LANE_CONTROL, &m);
 }
 
 void engine_halt_say_again(struct nfs4r_engine *eng, uint64_t now)
 {
-	if (eng->halt && now >= eng->halt_said_ms + SAY_EVERY_MS)
+	if (eng->runtime.halt.kind && now >= eng->runtime.halt.said_ms + SAY_EVERY_MS)
 		say_halted(eng, now);
+}
+
+void engine_recovered(struct nfs4r_engine *eng)
+{
+	assert(nfs4r_is_locked(&eng->lock));
+	if (!eng->runtime.halt.why[0])
+		eng->runtime.ready = true;
 }
 
 /* ---- halting; eng->lock held ---- */
 
 static void halt(struct nfs4r_engine *eng, enum halt kind, enum nfs4r_status st, const char *why)
 {
-	eng->ready = false;
-	eng->mute = true;
-	if (eng->halted[0])
+	eng->runtime.ready = false;
+	eng->runtime.mute = true;
+	if (eng->runtime.halt.why[0])
 		return;
-	snprintf(eng->halted, sizeof(eng->halted), "%s", why);
-	eng->halt = kind;
-	eng->halt_st = st;
+	snprintf(eng->runtime.halt.why, sizeof(eng->runtime.halt.why), "%s", why);
+	eng->runtime.halt.kind = kind;
+	eng->runtime.halt.st = st;
 	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: this server stops serving: %s", eng->cfg.volume_name, why);
 	say_halted(eng, engine_now_ms());
 }
@@ -86,7 +93,7 @@ void engine_store_failed(struct nfs4r_engine *eng, const char *what, enum nfs4r_
 		snprintf(why, sizeof(why), "%s (%s): free space on its file system. This server then returns by itself, and copies what it lacks from the others", what, nfs4r_status_str(st));
 	else if (nfs4r_status_is_full(st))
 		snprintf(why, sizeof(why), "%s (%s): free space on the file system of %.800s. This server returns by itself when %s are free there", what, nfs4r_status_str(st),
-			 eng->cfg.store_dir, in_mib(eng->store_wanted, need, sizeof(need)));
+			 eng->cfg.store_dir, in_mib(eng->membership.store_wanted, need, sizeof(need)));
 	else if (st == NFS4R_NOMEM)
 		snprintf(why, sizeof(why), "%s (%s). The server restarts by itself; if that repeats, give it more memory", what, nfs4r_status_str(st));
 	else
@@ -106,7 +113,7 @@ enum halt engine_halt_waits(struct nfs4r_engine *eng)
 	enum halt kind;
 
 	pthread_mutex_lock(&eng->lock);
-	kind = eng->halt && eng->halt != HALT_FOR_GOOD && !eng->again && !eng->stopping ? eng->halt : (enum halt)0;
+	kind = eng->runtime.halt.kind && eng->runtime.halt.kind != HALT_FOR_GOOD && !eng->runtime.halt.again && !eng->door.stopping ? eng->runtime.halt.kind : (enum halt)0;
 	pthread_mutex_unlock(&eng->lock);
 	return kind;
 }
@@ -114,9 +121,9 @@ enum halt engine_halt_waits(struct nfs4r_engine *eng)
 void engine_halt_ends(struct nfs4r_engine *eng)
 {
 	pthread_mutex_lock(&eng->lock);
-	bool first = !eng->again && !eng->stopping;
+	bool first = !eng->runtime.halt.again && !eng->door.stopping;
 
-	eng->again = true;
+	eng->runtime.halt.again = true;
 	pthread_mutex_unlock(&eng->lock);
 	if (!first)
 		return;

@@ -21,24 +21,24 @@ static const uint8_t none[NFS4R_SECRET];
 void engine_handle_key_follow(struct nfs4r_engine *eng)
 {
 	const uint8_t *now = nfs4r_core_adopted(eng->core)->secret;
-	uint32_t n = eng->keys.n;
+	uint32_t n = eng->runtime.keys.n;
 
-	if (memcmp(n ? eng->keys.key[n % HANDLE_KEYS] : none, now, NFS4R_SECRET) == 0)
+	if (memcmp(n ? eng->runtime.keys.key[n % HANDLE_KEYS] : none, now, NFS4R_SECRET) == 0)
 		return;
-	memcpy(eng->keys.key[(n + 1) % HANDLE_KEYS], now, NFS4R_SECRET);
-	eng->keys.n = n + 1;
+	memcpy(eng->runtime.keys.key[(n + 1) % HANDLE_KEYS], now, NFS4R_SECRET);
+	eng->runtime.keys.n = n + 1;
 }
 
 enum nfs4r_status nfs4r_handle_check(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint8_t check[NFS4R_HANDLE_CHECK])
 {
-	uint32_t n = eng->keys.n;
+	uint32_t n = eng->runtime.keys.n;
 
 	memset(check, 0, NFS4R_HANDLE_CHECK);
 	if (nfs4r_oid_eq(oid, &eng->root))
 		return NFS4R_OK;
 	if (!n)
 		return NFS4R_DELAY;
-	nfs4r_siphash(check, oid->b, sizeof(oid->b), eng->keys.key[n % HANDLE_KEYS]);
+	nfs4r_siphash(check, oid->b, sizeof(oid->b), eng->runtime.keys.key[n % HANDLE_KEYS]);
 	return NFS4R_OK;
 }
 

@@ -37,20 +37,20 @@ static int64_t get_i64(const uint8_t *p)
 
 static struct import_open *find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	for (uint32_t i = 0; i < eng->imports.n; i++)
-		if (nfs4r_oid_eq(&eng->imports.v[i].oid, oid))
-			return &eng->imports.v[i];
+	for (uint32_t i = 0; i < eng->runtime.imports.n; i++)
+		if (nfs4r_oid_eq(&eng->runtime.imports.v[i].oid, oid))
+			return &eng->runtime.imports.v[i];
 	return NULL;
 }
 
 static bool add(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct import_times *t)
 {
-	struct import_open *v = realloc(eng->imports.v, (eng->imports.n + 1) * sizeof(*v));
+	struct import_open *v = realloc(eng->runtime.imports.v, (eng->runtime.imports.n + 1) * sizeof(*v));
 
 	if (!v)
 		return false;
-	eng->imports.v = v;
-	v[eng->imports.n++] = (struct import_open){ *oid, *t, false };
+	eng->runtime.imports.v = v;
+	v[eng->runtime.imports.n++] = (struct import_open){ *oid, *t, false };
 	return true;
 }
 
@@ -109,7 +109,7 @@ enum nfs4r_status engine_import_end(struct nfs4r_engine *eng, const struct nfs4r
 
 	if (!o)
 		return NFS4R_OK;
-	*o = eng->imports.v[--eng->imports.n];
+	*o = eng->runtime.imports.v[--eng->runtime.imports.n];
 	return nfs4r_store_put(eng->store, &p, 1);
 }
 
@@ -150,7 +150,7 @@ bool engine_import_is_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *o
 
 bool engine_import_any_open(const struct nfs4r_engine *eng)
 {
-	return eng->imports.n != 0;
+	return eng->runtime.imports.n != 0;
 }
 
 uint32_t engine_import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **list)
@@ -158,15 +158,15 @@ uint32_t engine_import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **li
 	uint32_t n;
 
 	pthread_mutex_lock(&eng->lock);
-	n = eng->imports.n;
+	n = eng->runtime.imports.n;
 	*list = calloc(n + 1, sizeof(**list));
 	for (uint32_t i = 0; *list && i < n; i++)
-		(*list)[i] = eng->imports.v[i].oid;
+		(*list)[i] = eng->runtime.imports.v[i].oid;
 	pthread_mutex_unlock(&eng->lock);
 	return *list ? n : UINT32_MAX;
 }
 
 void engine_import_free(struct nfs4r_engine *eng)
 {
-	free(eng->imports.v);
+	free(eng->runtime.imports.v);
 }

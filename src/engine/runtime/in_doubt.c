@@ -15,13 +15,13 @@ bool engine_doubt_begin(struct nfs4r_engine *eng)
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->cond, NULL);
 	d->open = d->unknown = true;
-	eng->in_doubt = d;
+	eng->runtime.in_doubt = d;
 	return true;
 }
 
 void engine_doubt_free(struct nfs4r_engine *eng)
 {
-	struct in_doubt *d = eng->in_doubt;
+	struct in_doubt *d = eng->runtime.in_doubt;
 
 	if (!d)
 		return;
@@ -30,12 +30,12 @@ void engine_doubt_free(struct nfs4r_engine *eng)
 	free(d->list);
 	free(d->settled);
 	free(d);
-	eng->in_doubt = NULL;
+	eng->runtime.in_doubt = NULL;
 }
 
 bool engine_doubt_list(struct nfs4r_engine *eng, struct nfs4r_oid *list, size_t n)
 {
-	struct in_doubt *d = eng->in_doubt;
+	struct in_doubt *d = eng->runtime.in_doubt;
 	bool *settled = calloc(n + 1, sizeof(*settled));
 
 	if (!settled) {
@@ -52,9 +52,9 @@ bool engine_doubt_list(struct nfs4r_engine *eng, struct nfs4r_oid *list, size_t 
 
 void engine_doubt_known(struct nfs4r_engine *eng)
 {
-	pthread_mutex_lock(&eng->in_doubt->lock);
-	eng->in_doubt->unknown = false;
-	pthread_mutex_unlock(&eng->in_doubt->lock);
+	pthread_mutex_lock(&eng->runtime.in_doubt->lock);
+	eng->runtime.in_doubt->unknown = false;
+	pthread_mutex_unlock(&eng->runtime.in_doubt->lock);
 }
 
 static int cmp_oid(const void *a, const void *b)
@@ -72,7 +72,7 @@ static bool *settled_of(struct in_doubt *d, const struct nfs4r_oid *oid)
 
 void engine_doubt_settled(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	struct in_doubt *d = eng->in_doubt;
+	struct in_doubt *d = eng->runtime.in_doubt;
 	bool *settled;
 
 	pthread_mutex_lock(&d->lock);
@@ -84,7 +84,7 @@ void engine_doubt_settled(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 
 void engine_doubt_over(struct nfs4r_engine *eng)
 {
-	struct in_doubt *d = eng->in_doubt;
+	struct in_doubt *d = eng->runtime.in_doubt;
 
 	pthread_mutex_lock(&d->lock);
 	d->open = false;
@@ -96,7 +96,7 @@ void engine_doubt_over(struct nfs4r_engine *eng)
 
 bool engine_doubt_is_open(struct nfs4r_engine *eng)
 {
-	struct in_doubt *d = eng->in_doubt;
+	struct in_doubt *d = eng->runtime.in_doubt;
 	bool open = false;
 
 	if (d) {
@@ -109,19 +109,19 @@ bool engine_doubt_is_open(struct nfs4r_engine *eng)
 
 void engine_doubt_wait(struct nfs4r_engine *eng)
 {
-	struct in_doubt *d = eng->in_doubt;
+	struct in_doubt *d = eng->runtime.in_doubt;
 
 	if (!d)
 		return;
 	pthread_mutex_lock(&d->lock);
-	while (d->open && !eng->stopping)
+	while (d->open && !eng->door.stopping)
 		pthread_cond_wait(&d->cond, &d->lock);
 	pthread_mutex_unlock(&d->lock);
 }
 
 void engine_doubt_wake(struct nfs4r_engine *eng)
 {
-	struct in_doubt *d = eng->in_doubt;
+	struct in_doubt *d = eng->runtime.in_doubt;
 
 	if (!d)
 		return;
@@ -132,7 +132,7 @@ void engine_doubt_wake(struct nfs4r_engine *eng)
 
 enum doubt_about engine_doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	struct in_doubt *d = eng->in_doubt;
+	struct in_doubt *d = eng->runtime.in_doubt;
 	enum doubt_about about = DOUBT_NONE;
 	const bool *settled;
 

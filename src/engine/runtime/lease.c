@@ -13,18 +13,18 @@
 
 static void begin_era(struct nfs4r_engine *eng, uint64_t until)
 {
-	if ((until == 0) != (eng->lease_until_ms == 0))
-		eng->lease_era++;
+	if ((until == 0) != (eng->runtime.lease.until_ms == 0))
+		eng->runtime.lease.era++;
 }
 
 void engine_lease_lower(struct nfs4r_engine *eng)
 {
 	uint64_t until = nfs4r_core_lease_until(eng->core);
 
-	if (until >= eng->lease_until_ms)
+	if (until >= eng->runtime.lease.until_ms)
 		return;
 	begin_era(eng, until);
-	eng->lease_until_ms = until;
+	eng->runtime.lease.until_ms = until;
 }
 
 void engine_lease_raise(struct nfs4r_engine *eng)
@@ -32,33 +32,33 @@ void engine_lease_raise(struct nfs4r_engine *eng)
 	uint64_t until = nfs4r_core_lease_until(eng->core);
 
 	begin_era(eng, until);
-	eng->lease_until_ms = until;
+	eng->runtime.lease.until_ms = until;
 }
 
 bool engine_has_lease(struct nfs4r_engine *eng)
 {
-	uint64_t until = eng->lease_until_ms;
+	uint64_t until = eng->runtime.lease.until_ms;
 
 	return until == UINT64_MAX || (until && engine_now_ms() < until);
 }
 
 uint32_t engine_lease_era(struct nfs4r_engine *eng)
 {
-	return eng->lease_era;
+	return eng->runtime.lease.era;
 }
 
 bool engine_may_answer(struct nfs4r_engine *eng, uint32_t era)
 {
-	return engine_has_lease(eng) && eng->lease_era == era;
+	return engine_has_lease(eng) && eng->runtime.lease.era == era;
 }
 
 void engine_epoch_follow(struct nfs4r_engine *eng)
 {
 	uint32_t epoch = nfs4r_core_adopted(eng->core)->epoch;
 
-	if (eng->cfg.lease_ms == 0 || epoch == eng->epoch)
+	if (eng->cfg.lease_ms == 0 || epoch == eng->runtime.epoch)
 		return;
-	eng->epoch = epoch;
+	eng->runtime.epoch = epoch;
 	engine_update_verifier(eng);
 }
 

@@ -73,9 +73,9 @@ void engine_missing_destroy(struct behind *b)
 
 void engine_missing_wake(struct nfs4r_engine *eng)
 {
-	pthread_mutex_lock(&eng->behind->lock);
-	pthread_cond_broadcast(&eng->behind->cond);
-	pthread_mutex_unlock(&eng->behind->lock);
+	pthread_mutex_lock(&eng->runtime.behind->lock);
+	pthread_cond_broadcast(&eng->runtime.behind->cond);
+	pthread_mutex_unlock(&eng->runtime.behind->lock);
 }
 
 /* ---- the table; b->lock held ---- */
@@ -100,15 +100,15 @@ static void sweep(struct nfs4r_engine *eng)
 {
 	struct object *o, *next;
 
-	HASH_ITER(hh, eng->behind->objects, o, next)
+	HASH_ITER(hh, eng->runtime.behind->objects, o, next)
 		if (o->state == FAILED && nfs4r_store_row(eng->store, &o->oid, NULL) != NFS4R_KNOWN)
-			drop(eng->behind, o);
+			drop(eng->runtime.behind, o);
 }
 
 /* NULL: there is no room. */
 static struct object *add(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum state state)
 {
-	struct behind *b = eng->behind;
+	struct behind *b = eng->runtime.behind;
 	struct object *o;
 
 	if (b->n % SWEEP_EVERY == SWEEP_EVERY - 1)
@@ -142,7 +142,7 @@ static bool is_exact(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 
 static enum state state_of(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	struct behind *b = eng->behind;
+	struct behind *b = eng->runtime.behind;
 	struct object *o;
 	enum state s = 0;
 
@@ -202,7 +202,7 @@ void engine_missing_say(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, c
 	char path[400];
 	uint64_t unsaid;
 
-	if (!may_say(eng->behind, &unsaid))
+	if (!may_say(eng->runtime.behind, &unsaid))
 		return;
 	if (unsaid)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the same happened to %llu more objects; nfs4rctl status counts them", eng->cfg.volume_name, (unsigned long long)unsaid);
@@ -237,7 +237,7 @@ bool engine_missing_may_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *o
 	if (nfs4r_oid_eq(oid, &eng->root) || engine_is_alone(eng) || engine_doubt_is_open(eng) || engine_import_is_open(eng, oid, NULL))
 		return false;
 	pthread_mutex_lock(&eng->lock);
-	may = eng->ready && !eng->stopping && !eng->repair.running;
+	may = eng->runtime.ready && !eng->door.stopping && !eng->resync.repair.running;
 	pthread_mutex_unlock(&eng->lock);
 	return may;
 }
@@ -248,7 +248,7 @@ bool engine_missing_may_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *o
 bool engine_missing_claim_queued(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	bool missing = engine_missing_is(eng, oid), ours = false;
-	struct behind *b = eng->behind;
+	struct behind *b = eng->runtime.behind;
 	struct object *o;
 
 	pthread_mutex_lock(&b->lock);
@@ -265,16 +265,16 @@ bool engine_missing_claim_queued(struct nfs4r_engine *eng, const struct nfs4r_oi
 enum nfs4r_status engine_missing_claim(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	enum nfs4r_status st = NFS4R_OK;
-	struct behind *b = eng->behind;
+	struct behind *b = eng->runtime.behind;
 	struct object *o;
 
 	pthread_mutex_lock(&b->lock);
-	while ((o = find(b, oid)) && (o->state == WORKING || o->state == PLACING) && !eng->stopping) {
+	while ((o = find(b, oid)) && (o->state == WORKING || o->state == PLACING) && !eng->door.stopping) {
 		struct timespec ts = engine_after_us(WAIT_MS * 1000);
 
 		pthread_cond_clockwait(&b->cond, &b->lock, CLOCK_MONOTONIC, &ts);
 	}
-	if (eng->stopping)
+	if (eng->door.stopping)
 		st = NFS4R_SHUTDOWN;
 	else if (o)
 		set_state(b, o, WORKING);
@@ -286,7 +286,7 @@ enum nfs4r_status engine_missing_claim(struct nfs4r_engine *eng, const struct nf
 
 void engine_missing_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum nfs4r_status st, bool newer, nfs4r_server_id took)
 {
-	struct behind *b = eng->behind;
+	struct behind *b = eng->runtime.behind;
 	struct object *o;
 
 	pthread_mutex_lock(&b->lock);
@@ -318,14 +318,14 @@ static bool queue(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 	if (!copy)
 		return false;
 	*copy = *oid;
-	engine_pool_run(eng->menders, eng->behind->mend, copy);
+	engine_pool_run(eng->runtime.menders, eng->runtime.behind->mend, copy);
 	return true;
 }
 
 /* In the table, and queued if it was not. @since: how long ago it failed last, UINT64_MAX: it did not. */
 static void enqueue(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum state state, uint64_t *since)
 {
-	struct behind *b = eng->behind;
+	struct behind *b = eng->runtime.behind;
 	struct object *o;
 	bool begin = false;
 
@@ -384,7 +384,7 @@ void engine_missing_misplaced(struct nfs4r_engine *eng, const struct nfs4r_oid *
 
 bool engine_missing_blocks(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
 {
-	for (uint32_t i = 0; eng->behind->n && i < e->nparts; i++)
+	for (uint32_t i = 0; eng->runtime.behind->n && i < e->nparts; i++)
 		if (engine_missing_about(eng, &e->parts[i].oid) == BEHIND_OPEN)
 			return true;
 	return false;
@@ -394,12 +394,12 @@ void engine_missing_wait(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
 {
 	uint64_t until = engine_now_ms() + WAIT_MS;
 
-	while (engine_missing_blocks(eng, e) && !eng->stopping && engine_now_ms() < until) {
+	while (engine_missing_blocks(eng, e) && !eng->door.stopping && engine_now_ms() < until) {
 		struct timespec ts = engine_after_us(20000);
 
-		pthread_mutex_lock(&eng->behind->lock);
-		pthread_cond_clockwait(&eng->behind->cond, &eng->behind->lock, CLOCK_MONOTONIC, &ts);
-		pthread_mutex_unlock(&eng->behind->lock);
+		pthread_mutex_lock(&eng->runtime.behind->lock);
+		pthread_cond_clockwait(&eng->runtime.behind->cond, &eng->runtime.behind->lock, CLOCK_MONOTONIC, &ts);
+		pthread_mutex_unlock(&eng->runtime.behind->lock);
 	}
 }
 
@@ -445,7 +445,7 @@ enum nfs4r_status engine_missing_failed(struct nfs4r_engine *eng, const struct n
 
 void engine_missing_count(struct nfs4r_engine *eng, uint64_t *taken, uint64_t *failed, uint64_t *waiting)
 {
-	*taken = eng->behind->taken;
-	*failed = eng->behind->failed;
-	*waiting = eng->behind->n;
+	*taken = eng->runtime.behind->taken;
+	*failed = eng->runtime.behind->failed;
+	*waiting = eng->runtime.behind->n;
 }

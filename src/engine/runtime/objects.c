@@ -37,7 +37,7 @@ void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct 
 {
 	out->len = (uint8_t)nfs4r_store_handle(eng->store, oid, out->b);
 	if (!out->len && nfs4r_oid_eq(oid, &eng->root)) /* there, but not yet taken into use (start_recover_root) */
-		*out = eng->root_handle;
+		*out = eng->start.root_handle;
 }
 
 bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid)
@@ -47,7 +47,7 @@ bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, st
 
 uint64_t nfs4r_verifier(struct nfs4r_engine *eng)
 {
-	return eng->verifier;
+	return eng->runtime.verifier;
 }
 
 void nfs4r_root(struct nfs4r_engine *eng, struct nfs4r_oid *out)

@@ -21,18 +21,18 @@
 void engine_asked_init(struct nfs4r_engine *eng)
 {
 	for (int i = 0; i <= NFS4R_SERVERS_MAX; i++)
-		pthread_mutex_init(&eng->asked[i].lock, NULL);
+		pthread_mutex_init(&eng->runtime.asked[i].lock, NULL);
 }
 
 void engine_asked_fini(struct nfs4r_engine *eng)
 {
 	for (int i = 0; i <= NFS4R_SERVERS_MAX; i++)
-		pthread_mutex_destroy(&eng->asked[i].lock);
+		pthread_mutex_destroy(&eng->runtime.asked[i].lock);
 }
 
 void engine_asked_take(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes)
 {
-	struct asked *a = &eng->asked[from];
+	struct asked *a = &eng->runtime.asked[from];
 	uint64_t now = engine_now_ms();
 
 	pthread_mutex_lock(&a->lock);
@@ -53,9 +53,9 @@ void engine_asked_take(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t 
 /* Under its lock. */
 static void go_on(struct nfs4r_engine *eng, nfs4r_server_id from)
 {
-	struct asked *a = &eng->asked[from];
+	struct asked *a = &eng->runtime.asked[from];
 
-	if (!a->held || eng->stopping || a->n > ASKED_MAX / 2 || a->bytes > ASKED_BYTES_MAX / 2 || (a->taken >= ASKED_MAX && engine_now_ms() < a->window_ms + ASKED_WINDOW_MS))
+	if (!a->held || eng->door.stopping || a->n > ASKED_MAX / 2 || a->bytes > ASKED_BYTES_MAX / 2 || (a->taken >= ASKED_MAX && engine_now_ms() < a->window_ms + ASKED_WINDOW_MS))
 		return;
 	a->held = false;
 	nfs4r_rpc_hold(eng->rpc, from, false);
@@ -64,15 +64,15 @@ static void go_on(struct nfs4r_engine *eng, nfs4r_server_id from)
 void engine_asked_expire(struct nfs4r_engine *eng)
 {
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
-		pthread_mutex_lock(&eng->asked[s].lock);
+		pthread_mutex_lock(&eng->runtime.asked[s].lock);
 		go_on(eng, s);
-		pthread_mutex_unlock(&eng->asked[s].lock);
+		pthread_mutex_unlock(&eng->runtime.asked[s].lock);
 	}
 }
 
 void engine_asked_drop(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes)
 {
-	struct asked *a = &eng->asked[from];
+	struct asked *a = &eng->runtime.asked[from];
 
 	pthread_mutex_lock(&a->lock);
 	assert(a->n > 0 && a->bytes >= bytes);
@@ -120,6 +120,6 @@ bool engine_asked_in_vain(struct nfs4r_engine *eng, nfs4r_server_id from, uint32
 
 void engine_asked_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
 {
-	eng->asked_era[peer]++;
-	engine_pool_forget(eng->executors, peer);
+	eng->runtime.asked_era[peer]++;
+	engine_pool_forget(eng->runtime.executors, peer);
 }

@@ -32,7 +32,7 @@ static nfs4r_server_id by_control(struct nfs4r_engine *eng, const struct nfs4r_r
 	}
 	if (dir && eng->cfg.directory_reads == NFS4R_DIRECTORY_READS_LOCAL)
 		return eng->cfg.rpc.self;
-	if (known == NFS4R_DEAD || engine_filter_local(eng->fastpath, &rd->oid, dir))
+	if (known == NFS4R_DEAD || engine_filter_local(eng->runtime.fastpath, &rd->oid, dir))
 		return eng->cfg.rpc.self;
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_server_id to = nfs4r_core_route_read(eng->core, &rd->oid, dir, excluded);
@@ -51,7 +51,7 @@ nfs4r_server_id engine_route_read(struct nfs4r_engine *eng, const struct nfs4r_r
 	enum nfs4r_known known = nfs4r_store_row(eng->store, &rd->oid, &row);
 	bool dir = is_dir_read(rd, known == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR);
 
-	if (!eng->ready || !eng->keys.n || engine_missing_about(eng, &rd->oid) != BEHIND_NOT)
+	if (!eng->runtime.ready || !eng->runtime.keys.n || engine_missing_about(eng, &rd->oid) != BEHIND_NOT)
 		return 0;
 	nfs4r_server_id to = by_control(eng, rd, excluded, known, dir);
 	if (engine_may_answer(eng, era))

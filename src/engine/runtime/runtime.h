@@ -9,33 +9,10 @@
 #ifndef NFS4R_ENGINE_RUNTIME_H
 #define NFS4R_ENGINE_RUNTIME_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
-#include "base/said.h"
 #include "core/core.h"
-#include "engine/engine.h"
+#include "engine/engine_state.h"
 
-/* Causes of lines that another server can bring about as often as it likes: engine_log_often() */
-enum saying { SAYING_UP, SAYING_DOWN, SAYING_MEMBER, SAYING_MEMORY, SAYING_UNENDED, SAYING_TROUBLE, SAYING_CLOCK, SAYING_ROOM, SAYINGS };
-#define OFTEN_MAX 6
-
-struct pool;
-struct locks;
-struct fastpath;
-struct durable;
-struct distributor;
-struct touched;
-struct set_ids;
-struct promises;
-struct behind;
-struct reads;
-struct ctl;
-struct spacer;
-struct view_seen;
-struct opctx;
-struct held_wait;
-struct doubt;
+#define OFTEN_MAX 6 /* lines of one cause and server a minute */
 
 /* ---- pool.c ---- */
 typedef void (*task_fn)(struct nfs4r_engine *eng, void *arg);
@@ -103,21 +80,18 @@ bool engine_is_alone(const struct nfs4r_engine *eng); /* the volume has this ser
 /* One step; eng->lock held by the caller. */
 void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev);
 void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u);
+/* Waits for the next step, or for the end of the engine. ETIMEDOUT: until @until, a time of CLOCK_MONOTONIC, was none; NULL: for as long as it takes. eng->lock held */
+int engine_step_await(struct nfs4r_engine *eng, const struct timespec *until);
 void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg);
 void engine_send_durable(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg); /* when the journal is on the disk. eng->lock held */
 
 /* ---- halt.c ---- */
-enum halt { /* what ends it */
-	HALT_FOR_GOOD = 1, /* a person, and a restart */
-	HALT_STORE,	   /* room under Store */
-	HALT_FILES,	   /* room on the file system of the exported directory */
-	HALT_MEMORY,	   /* nothing: it is tried again */
-};
 void engine_halt(struct nfs4r_engine *eng, const char *why); /* for good. eng->lock held */
 /* The store did not take what the core counts on: halts, and how depends on why. @what: "the journal cannot be written". eng->lock held */
 void engine_store_failed(struct nfs4r_engine *eng, const char *what, enum nfs4r_status st);
 void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st); /* eng->lock held */
 void engine_halt_say_again(struct nfs4r_engine *eng, uint64_t now); /* to the others, from time to time. eng->lock held */
+void engine_recovered(struct nfs4r_engine *eng); /* it serves from now on, unless it has halted. eng->lock held */
 enum halt engine_halt_waits(struct nfs4r_engine *eng); /* it halted for what may come: 0, HALT_STORE or HALT_FILES. No lock held */
 void engine_halt_ends(struct nfs4r_engine *eng);	/* it has come. No lock held */
 
@@ -149,7 +123,7 @@ bool engine_has_lease(struct nfs4r_engine *eng);
  */
 uint32_t engine_lease_era(struct nfs4r_engine *eng);
 bool engine_may_answer(struct nfs4r_engine *eng, uint32_t era);
-/* The loss epoch of the adopted view goes into eng->epoch and the verifier. eng->lock held. */
+/* The loss epoch of the adopted view goes into eng->runtime.epoch and the verifier. eng->lock held. */
 void engine_epoch_follow(struct nfs4r_engine *eng);
 /* What the own store is worth (log 8.6); KNOWN if nobody is asked. eng->lock held, or before threads run. */
 enum nfs4r_memory engine_memory(struct nfs4r_engine *eng);
@@ -315,161 +289,6 @@ struct engine_notices { /* what the ground tells the rooms above it; engine.c fi
 	void (*performed)(struct nfs4r_engine *eng); /* the actions of a step are carried out */
 	void (*stepped)(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type); /* and all is said of it; @type of the event, and of its message */
 	void (*checkpointed)(struct nfs4r_engine *eng);
-};
-
-/* ---- the engine ---- */
-enum import_phase { IMPORT_NONE = 0, IMPORT_RUNNING, IMPORT_STOPPED, IMPORT_COMPLETE };
-enum import_note { IMPORT_SKIPPED = 0, IMPORT_CHANGED, IMPORT_NOTES };
-
-#define VAIN 256 /* objects that somebody waited for in vain, of the last second */
-
-#define HANDLE_KEYS 4 /* secrets a server may have had since its start: the last is in use, and a worker may still look at the one before */
-
-struct nfs4r_engine {
-	struct nfs4r_config cfg;
-	const struct nfs4r_lops *ops;
-	void *ctx;
-	nfs4r_log_fn log;
-	void *log_ctx;
-
-	pthread_mutex_t lock; /* the core and everything that it owns */
-	pthread_cond_t timer_cond;
-	pthread_cond_t step_cond; /* the core has made a step, or the engine is over, and somebody waits for what came of it: step_waiters */
-	uint32_t step_waiters;
-	_Atomic uint64_t steps;
-	bool look_soon; /* timer: at the questions that wait */
-	nfs4r_servers reads_here; /* what is asked of these may be read here by now; a task of the executors looks */
-	uint64_t next_timer_ms;
-	struct nfs4r_core *core;
-	const struct engine_actions *actions;
-	const struct engine_notices *notices;
-
-	struct nfs4r_store *store;
-	struct nfs4r_rpc *_Atomic rpc;
-	struct pool *executors, *appliers, *repairs, *menders, *verifiers;
-	struct locks *locks;
-	struct fastpath *fastpath;
-	struct durable *durable;
-	struct distributor *distributor;
-	struct reads *reads;
-	struct touched *touched;
-	struct set_ids *set_ids;
-	struct promises *promises;
-	struct spacer *spacer;
-	struct behind *behind;
-	struct ctl *ctl;
-	struct opctx *parked, *active, *remotes; /* remotes: forwarded ones from EXECUTE to EXECUTED or RETRY */
-	pthread_cond_t idle_cond; /* stop: somebody has left an operation */
-	bool frozen;		  /* stop: the core makes no more steps */
-	uint32_t nparked, nlonger; /* parked; workers that wait longer than usual (ops.c) */
-
-	_Atomic nfs4r_servers servers; /* of the volume, this one included unless it was taken out: server_list.c */
-	struct nfs4r_rpc_servers list; /* the same with their addresses; under lock */
-	struct nfs4r_oid root;
-	/* online.c */
-	pthread_t online_tid;
-	pthread_cond_t online_cond;
-	bool online_running;
-	char starting[NFS4R_WHY];	  /* under lock: why it does not take part yet; empty = it does */
-	int export_fd;		  /* on the exported directory by its path; -1 = its path is not known */
-	struct nfs4r_lhandle root_handle;
-	char found[NFS4R_NAME_MAX + 1]; /* in the exported directory before the store took it into use; empty: nothing, or long ago */
-	uint64_t inc, inc_random;
-	struct asked { /* peer_requests.c */
-		pthread_mutex_t lock;
-		uint32_t n;
-		uint64_t bytes;
-		bool held;
-		uint64_t window_ms; /* when it began */
-		uint32_t taken;	    /* since then */
-		struct verify_serve *verifies, **verifies_tail; /* that wait; the one that runs is none of them */
-		bool verifying;
-	} asked[NFS4R_SERVERS_MAX + 1]; /* by server */
-	_Atomic uint32_t asked_era[NFS4R_SERVERS_MAX + 1]; /* how often the connection with it was lost */
-	uint64_t peer_inc[NFS4R_SERVERS_MAX + 1]; /* under lock; part of the verifier */
-	_Atomic uint64_t verifier;
-	_Atomic uint64_t lease_until_ms; /* of the core after its last step; lease.c */
-	_Atomic uint32_t lease_era;
-	struct { /* wait_limit.c */
-		_Atomic uint32_t all, unanswered; /* threads */
-		_Atomic uint64_t refused; /* since the start */
-		_Atomic nfs4r_servers up, mute; /* who is connected; who let a question run into its time, and answered none since */
-		pthread_mutex_t lock;
-		struct vain {
-			struct nfs4r_oid oid;
-			uint64_t until_ms;
-		} vain[VAIN]; /* under lock */
-	} waiting;
-	struct { /* handle_key.c; written under lock */
-		_Atomic uint32_t n; /* how many there were; the last is key[n % HANDLE_KEYS] */
-		uint8_t key[HANDLE_KEYS][NFS4R_SECRET];
-	} keys;
-	struct view_seen *seen;
-	struct {
-		pthread_mutex_t lock;
-		struct nfs4r_said by[SAYINGS][NFS4R_SERVERS_MAX + 1]; /* under lock, by cause and server; 0: of no one server */
-	} said; /* engine_log_often() */
-	uint64_t rtt_due_ms, late_due_ms, clock_due_ms; /* timer's thread */
-	double rtt_said_ms[NFS4R_SERVERS_MAX + 1];
-	double clock_said_ms[NFS4R_SERVERS_MAX + 1]; /* how far another server's clock is off; 0: nothing was said */
-	bool working;	       /* its start has succeeded */
-	_Atomic bool ready;    /* recovered and not halted */
-	_Atomic bool stopping;
-	char halted[NFS4R_WHY];      /* under lock; why it does not serve */
-	enum halt halt;		     /* the same; 0: it has not halted */
-	enum nfs4r_status halt_st;   /* the same */
-	uint64_t halt_said_ms;	     /* the same; to the others, last */
-	bool again;		     /* the same; lops.again was called */
-	uint64_t store_wanted;	     /* bytes free under Store, before a server that halted because it was full comes back */
-	_Atomic bool hold_there; /* the hidden directory may be there: staging_dir.c */
-	_Atomic bool mute;     /* halted: nothing may leave that depends on what could not be written */
-	struct { /* of an import: import.c; under lock */
-		enum import_phase phase;
-		enum nfs4r_status st; /* why it stopped */
-		uint64_t objects, bytes; /* of this start */
-		uint64_t noted[IMPORT_NOTES]; /* objects, by kind: import_notes.c, and so are the next two */
-		uint64_t logged[IMPORT_NOTES];
-		struct import_noted *paths[IMPORT_NOTES];
-	} import;
-	_Atomic uint32_t labels_refused;
-	struct {
-		struct import_open *v;
-		uint32_t n;
-	} imports; /* under lock: import_open.c */
-	_Atomic uint32_t epoch; /* loss epoch of the adopted view */
-	struct held_wait *holds; /* under lock */
-	uint64_t next_hold;
-	struct { /* the repair under way; under lock, but for the generation */
-		_Atomic uint64_t generation;
-		bool running;
-		nfs4r_server_id from;
-		const char *phase;
-		uint64_t done, all, bytes, since_ms;
-		uint64_t fetch_ms; /* since when objects are fetched; 0 = not yet */
-		uint64_t taken;	   /* counts the positions that were taken from others */
-	} repair;
-	_Atomic bool asides; /* some object was put aside since the start: a name may not be what the store says (log 4.13) */
-	_Atomic uint64_t apply_said_ms; /* when the log last said that an update cannot be applied (applier.c) */
-	_Atomic uint64_t strays_moved; /* since the start */
-	_Atomic unsigned strays; /* names of strays that are taken, as far as is known (staging_dir.c) */
-
-	/* Both are set before threads run; NULL: the last run ended without a crash of the machine */
-	struct doubt *doubt;
-	struct in_doubt *in_doubt;
-
-	pthread_t timer_thread, checkpoint_tid, import_tid;
-	bool timer_running, checkpoint_running, import_running;
-	pthread_mutex_t checkpoint_lock;
-	pthread_cond_t checkpoint_cond;
-	bool checkpoint_wanted, checkpoint_hurried;
-	_Atomic uint64_t urgent_until_ms;
-	struct {
-		uint64_t bytes_max; /* since the start */
-		uint64_t warned_ms; /* under lock */
-	} retention;
-	uint64_t stat_reads_local, stat_reads_remote, stat_updates;
-	uint64_t stat_reads_promised; /* of the remote: whose bytes were here */
-	uint64_t started_at_ms;
 };
 
 /* ---- wait_limit.c: the caller's threads that wait for other servers. No lock needed ---- */

@@ -30,5 +30,5 @@ nfs4r_servers engine_servers_left(struct nfs4r_engine *eng)
 
 bool engine_is_alone(const struct nfs4r_engine *eng)
 {
-	return eng->servers == NFS4R_BIT(eng->cfg.rpc.self);
+	return eng->membership.servers == NFS4R_BIT(eng->cfg.rpc.self);
 }

@@ -107,13 +107,13 @@ bool engine_suid_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const s
 
 	if (op->type != NFS4R_OP_WRITE && op->type != NFS4R_OP_ALLOCATE && op->type != NFS4R_OP_DEALLOCATE)
 		return false;
-	if (!op->cred.uid || is_plain(eng->set_ids, &op->obj) || eng->ops->getattr(eng->ctx, h, &now) != NFS4R_OK)
+	if (!op->cred.uid || is_plain(eng->runtime.set_ids, &op->obj) || eng->ops->getattr(eng->ctx, h, &now) != NFS4R_OK)
 		return false;
 	nfs4r_buf_put(now.acl);
 	if (now.type != NFS4R_TYPE_FILE)
 		return false;
 	if (!(now.mode & SET_IDS))
-		remember(eng->set_ids, &op->obj, now.uid);
+		remember(eng->runtime.set_ids, &op->obj, now.uid);
 	*left = left_of(now.mode, now.gid, &op->cred);
 	return *left != now.mode;
 }

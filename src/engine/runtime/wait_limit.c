@@ -27,7 +27,7 @@ static bool take(_Atomic uint32_t *n, uint32_t max)
 
 static struct vain *vain_of(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	return &eng->waiting.vain[nfs4r_oid_hash(oid) % VAIN];
+	return &eng->runtime.waiting.vain[nfs4r_oid_hash(oid) % VAIN];
 }
 
 static bool was_in_vain(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
@@ -35,9 +35,9 @@ static bool was_in_vain(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 	struct vain *v = vain_of(eng, oid);
 	bool is;
 
-	pthread_mutex_lock(&eng->waiting.lock);
+	pthread_mutex_lock(&eng->runtime.waiting.lock);
 	is = engine_now_ms() < v->until_ms && nfs4r_oid_eq(&v->oid, oid);
-	pthread_mutex_unlock(&eng->waiting.lock);
+	pthread_mutex_unlock(&eng->runtime.waiting.lock);
 	return is;
 }
 
@@ -45,12 +45,12 @@ enum waiting_kind engine_waiting_kind(const struct nfs4r_engine *eng, nfs4r_serv
 {
 	if (to == eng->cfg.rpc.self)
 		return WAITING_ANSWERED;
-	return to && (eng->waiting.up & NFS4R_BIT(to)) && !(eng->waiting.mute & NFS4R_BIT(to)) ? WAITING_ANSWERED : WAITING_UNANSWERED;
+	return to && (eng->runtime.waiting.up & NFS4R_BIT(to)) && !(eng->runtime.waiting.mute & NFS4R_BIT(to)) ? WAITING_ANSWERED : WAITING_UNANSWERED;
 }
 
 bool engine_waiting_full(const struct nfs4r_engine *eng)
 {
-	return eng->cfg.waiting_max && eng->waiting.all >= eng->cfg.waiting_max;
+	return eng->cfg.waiting_max && eng->runtime.waiting.all >= eng->cfg.waiting_max;
 }
 
 bool engine_waiting_begin(struct nfs4r_engine *eng, enum waiting_kind kind, const struct nfs4r_oid *oid)
@@ -58,32 +58,32 @@ bool engine_waiting_begin(struct nfs4r_engine *eng, enum waiting_kind kind, cons
 	bool rare = kind == WAITING_UNANSWERED;
 
 	if (!eng->cfg.waiting_max) {
-		eng->waiting.all++;
+		eng->runtime.waiting.all++;
 		return true;
 	}
-	if (rare && (was_in_vain(eng, oid) || !take(&eng->waiting.unanswered, UNANSWERED_MAX))) {
-		eng->waiting.refused++;
+	if (rare && (was_in_vain(eng, oid) || !take(&eng->runtime.waiting.unanswered, UNANSWERED_MAX))) {
+		eng->runtime.waiting.refused++;
 		return false;
 	}
-	if (take(&eng->waiting.all, eng->cfg.waiting_max))
+	if (take(&eng->runtime.waiting.all, eng->cfg.waiting_max))
 		return true;
 	if (rare)
-		eng->waiting.unanswered--;
-	eng->waiting.refused++;
+		eng->runtime.waiting.unanswered--;
+	eng->runtime.waiting.refused++;
 	return false;
 }
 
 void engine_waiting_must(struct nfs4r_engine *eng)
 {
-	eng->waiting.all++;
+	eng->runtime.waiting.all++;
 }
 
 void engine_waiting_end(struct nfs4r_engine *eng, enum waiting_kind kind)
 {
-	uint32_t all = eng->waiting.all--, unanswered = 1;
+	uint32_t all = eng->runtime.waiting.all--, unanswered = 1;
 
 	if (kind == WAITING_UNANSWERED && eng->cfg.waiting_max)
-		unanswered = eng->waiting.unanswered--;
+		unanswered = eng->runtime.waiting.unanswered--;
 	assert(all > 0 && unanswered > 0);
 }
 
@@ -92,25 +92,25 @@ void engine_waiting_vain(struct nfs4r_engine *eng, nfs4r_server_id asked, const 
 	struct vain *v = vain_of(eng, oid);
 
 	if (asked && asked != eng->cfg.rpc.self)
-		atomic_fetch_or(&eng->waiting.mute, NFS4R_BIT(asked));
-	pthread_mutex_lock(&eng->waiting.lock);
+		atomic_fetch_or(&eng->runtime.waiting.mute, NFS4R_BIT(asked));
+	pthread_mutex_lock(&eng->runtime.waiting.lock);
 	v->oid = *oid;
 	v->until_ms = engine_now_ms() + REMEMBER_MS;
-	pthread_mutex_unlock(&eng->waiting.lock);
+	pthread_mutex_unlock(&eng->runtime.waiting.lock);
 }
 
 void engine_waiting_heard(struct nfs4r_engine *eng, nfs4r_server_id from)
 {
-	if (eng->waiting.mute & NFS4R_BIT(from))
-		atomic_fetch_and(&eng->waiting.mute, ~NFS4R_BIT(from));
+	if (eng->runtime.waiting.mute & NFS4R_BIT(from))
+		atomic_fetch_and(&eng->runtime.waiting.mute, ~NFS4R_BIT(from));
 }
 
 void engine_waiting_peer(struct nfs4r_engine *eng, nfs4r_server_id peer, bool up)
 {
 	if (up)
-		atomic_fetch_or(&eng->waiting.up, NFS4R_BIT(peer));
+		atomic_fetch_or(&eng->runtime.waiting.up, NFS4R_BIT(peer));
 	else
-		atomic_fetch_and(&eng->waiting.up, ~NFS4R_BIT(peer));
+		atomic_fetch_and(&eng->runtime.waiting.up, ~NFS4R_BIT(peer));
 	engine_waiting_heard(eng, peer);
 }
 

@@ -13,7 +13,7 @@ enum nfs4r_status engine_xattr_take(struct nfs4r_engine *eng, const struct nfs4r
 
 	if (st == NFS4R_OK || !nfs4r_xattr_is_label(name) || engine_is_disk_error(st) || st == NFS4R_STALE || st == NFS4R_NOENT)
 		return st;
-	if (!eng->labels_refused++)
+	if (!eng->runtime.labels_refused++)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: this machine refuses the label %s of another server's file (%s): files here have no such labels, or local ones",
 			   eng->cfg.volume_name, name, nfs4r_status_str(st));
 	return NFS4R_OK;

@@ -167,9 +167,9 @@ static void progress(struct import *im)
 	uint64_t now = engine_now_ms();
 
 	pthread_mutex_lock(&eng->lock);
-	eng->import.objects = im->objects;
-	eng->import.bytes = im->bytes;
-	uint64_t skipped = eng->import.noted[IMPORT_SKIPPED];
+	eng->start.import.objects = im->objects;
+	eng->start.import.bytes = im->bytes;
+	uint64_t skipped = eng->start.import.noted[IMPORT_SKIPPED];
 	pthread_mutex_unlock(&eng->lock);
 	if (now >= im->last_line_ms + 5000) {
 		im->last_line_ms = now;
@@ -509,10 +509,8 @@ static enum nfs4r_status end_object(struct import *im, const struct nfs4r_oid *o
 	enum nfs4r_status st = NFS4R_SHUTDOWN;
 
 	pthread_mutex_lock(&eng->lock);
-	eng->step_waiters++;
-	while (!is_whole(im) && !eng->stopping && !eng->mute)
-		pthread_cond_wait(&eng->step_cond, &eng->lock);
-	eng->step_waiters--;
+	while (!is_whole(im) && !eng->door.stopping && !eng->runtime.mute)
+		(void)engine_step_await(eng, NULL);
 	if (is_whole(im))
 		st = engine_import_end(eng, oid);
 	pthread_mutex_unlock(&eng->lock);
@@ -854,21 +852,21 @@ static bool may_begin(struct nfs4r_engine *eng)
 		memory = engine_memory(eng);
 		forgot = membership_view_forgot(eng) || memory == NFS4R_MEMORY_FORGOT;
 		pthread_mutex_unlock(&eng->lock);
-		if (forgot || eng->stopping || memory != NFS4R_MEMORY_NEW)
+		if (forgot || eng->door.stopping || memory != NFS4R_MEMORY_NEW)
 			break;
 		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 	}
 	if (forgot)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: nothing is imported, because the others have this volume and know an earlier copy at this server: remove Import = true",
 			   eng->cfg.volume_name);
-	return !forgot && !eng->stopping;
+	return !forgot && !eng->door.stopping;
 }
 
 static void set_phase(struct nfs4r_engine *eng, enum import_phase phase, enum nfs4r_status st)
 {
 	pthread_mutex_lock(&eng->lock);
-	eng->import.phase = phase;
-	eng->import.st = st;
+	eng->start.import.phase = phase;
+	eng->start.import.st = st;
 	pthread_mutex_unlock(&eng->lock);
 }
 
@@ -878,8 +876,8 @@ static void say_end(struct import *im, enum nfs4r_status st)
 	uint64_t skipped, changed;
 
 	pthread_mutex_lock(&eng->lock);
-	skipped = eng->import.noted[IMPORT_SKIPPED];
-	changed = eng->import.noted[IMPORT_CHANGED];
+	skipped = eng->start.import.noted[IMPORT_SKIPPED];
+	changed = eng->start.import.noted[IMPORT_CHANGED];
 	pthread_mutex_unlock(&eng->lock);
 	if (im->gone)
 		engine_log(eng, NFS4R_LOG_INFO, "volume %s: clients deleted, renamed or created %llu of the names before the import reached them", eng->cfg.volume_name,

@@ -42,15 +42,15 @@ static void count(struct nfs4r_engine *eng, enum import_note kind, const char *p
 	uint64_t key = nfs4r_fnv(NFS4R_FNV_BEGIN, path, len);
 	struct import_noted *n;
 
-	HASH_FIND(hh, eng->import.paths[kind], &key, sizeof(key), n);
+	HASH_FIND(hh, eng->start.import.paths[kind], &key, sizeof(key), n);
 	if (n)
 		return;
-	eng->import.noted[kind]++;
+	eng->start.import.noted[kind]++;
 	n = malloc(sizeof(*n));
 	if (!n)
 		return;
 	n->path = key;
-	HASH_ADD(hh, eng->import.paths[kind], path, sizeof(key), n);
+	HASH_ADD(hh, eng->start.import.paths[kind], path, sizeof(key), n);
 }
 
 /* None of @kind is noted. */
@@ -58,11 +58,11 @@ static void forget(struct nfs4r_engine *eng, enum import_note kind)
 {
 	struct import_noted *n, *next;
 
-	HASH_ITER(hh, eng->import.paths[kind], n, next) {
-		HASH_DEL(eng->import.paths[kind], n);
+	HASH_ITER(hh, eng->start.import.paths[kind], n, next) {
+		HASH_DEL(eng->start.import.paths[kind], n);
 		free(n);
 	}
-	eng->import.noted[kind] = 0;
+	eng->start.import.noted[kind] = 0;
 }
 
 static void count_lines(struct nfs4r_engine *eng, enum import_note kind, const char *file)
@@ -123,8 +123,8 @@ void start_import_notes_add(struct nfs4r_engine *eng, enum import_note kind, con
 	start_import_notes_path(eng, kind, file);
 	pthread_mutex_lock(&eng->lock);
 	count(eng, kind, text ? text : path, strlen(text ? text : path));
-	bool first = ++eng->import.logged[kind] == 1;
-	bool log = eng->import.logged[kind] <= LOGGED_MAX, last = eng->import.logged[kind] == LOGGED_MAX;
+	bool first = ++eng->start.import.logged[kind] == 1;
+	bool log = eng->start.import.logged[kind] <= LOGGED_MAX, last = eng->start.import.logged[kind] == LOGGED_MAX;
 	pthread_mutex_unlock(&eng->lock);
 	if (log)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: import: %s %s: %s", eng->cfg.volume_name, text ? text : path, says[kind], why);

@@ -83,9 +83,9 @@ static bool waited(struct nfs4r_engine *eng, uint32_t ms)
 	struct timespec until = engine_after_us((uint64_t)ms * 1000);
 
 	pthread_mutex_lock(&eng->lock);
-	while (!eng->stopping && pthread_cond_clockwait(&eng->online_cond, &eng->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
+	while (!eng->door.stopping && pthread_cond_clockwait(&eng->start.online_cond, &eng->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 		;
-	bool goes_on = !eng->stopping;
+	bool goes_on = !eng->door.stopping;
 	pthread_mutex_unlock(&eng->lock);
 	return goes_on;
 }
@@ -93,7 +93,7 @@ static bool waited(struct nfs4r_engine *eng, uint32_t ms)
 static void say_starting(struct nfs4r_engine *eng, const char *text)
 {
 	pthread_mutex_lock(&eng->lock);
-	snprintf(eng->starting, sizeof(eng->starting), "%s", text);
+	snprintf(eng->start.starting, sizeof(eng->start.starting), "%s", text);
 	pthread_mutex_unlock(&eng->lock);
 }
 
@@ -149,8 +149,8 @@ enum nfs4r_status start_online_begin(struct nfs4r_engine *eng, char *why)
 	if (!eng->ops->ready && !eng->cfg.restart_pause_ms)
 		return nfs4r_rpc_begin(eng->rpc, why);
 	say_starting(eng, "the daemon is starting; the server joins after that");
-	eng->online_running = pthread_create(&eng->online_tid, NULL, online_thread, eng) == 0;
-	if (eng->online_running)
+	eng->start.online_running = pthread_create(&eng->start.online_thread, NULL, online_thread, eng) == 0;
+	if (eng->start.online_running)
 		return NFS4R_OK;
 	snprintf(why, NFS4R_WHY, "cannot start threads; check the process limits");
 	return NFS4R_NOMEM;
@@ -158,10 +158,10 @@ enum nfs4r_status start_online_begin(struct nfs4r_engine *eng, char *why)
 
 void start_online_stop(struct nfs4r_engine *eng)
 {
-	if (!eng->online_running)
+	if (!eng->start.online_running)
 		return;
 	pthread_mutex_lock(&eng->lock);
-	pthread_cond_broadcast(&eng->online_cond);
+	pthread_cond_broadcast(&eng->start.online_cond);
 	pthread_mutex_unlock(&eng->lock);
-	pthread_join(eng->online_tid, NULL);
+	pthread_join(eng->start.online_thread, NULL);
 }

@@ -51,7 +51,7 @@ static bool is_stored(const struct nfs4r_store_info *info, nfs4r_server_id id)
 /* It is a server of the volume, or was one. */
 static bool has_log(const struct nfs4r_engine *eng, nfs4r_server_id id, const struct nfs4r_store_info *info)
 {
-	return eng->servers & NFS4R_BIT(id) || is_stored(info, id);
+	return eng->membership.servers & NFS4R_BIT(id) || is_stored(info, id);
 }
 
 /* Others' entries that are here though some before them are not: a seal may come to lie between. */
@@ -182,10 +182,10 @@ static bool content_is_lost(struct nfs4r_engine *eng, const struct nfs4r_store_i
  */
 static enum nfs4r_status first_use(struct nfs4r_engine *eng, char *why)
 {
-	if (eng->export_fd >= 0 && !eng->cfg.import && start_places_whose(eng->export_fd, &eng->cfg, why, NFS4R_WHY) != NFS4R_OK)
+	if (eng->start.export_fd >= 0 && !eng->cfg.import && start_places_whose(eng->start.export_fd, &eng->cfg, why, NFS4R_WHY) != NFS4R_OK)
 		return NFS4R_MISMATCH;
 	if (!membership_view_is_strange(eng, why, NFS4R_WHY))
-		return nfs4r_store_set_handle(eng->store, &eng->root, eng->root_handle.b, eng->root_handle.len);
+		return nfs4r_store_set_handle(eng->store, &eng->root, eng->start.root_handle.b, eng->start.root_handle.len);
 	return engine_memory(eng) == NFS4R_MEMORY_KNOWN ? NFS4R_NOTEMPTY : NFS4R_OK;
 }
 
@@ -195,8 +195,8 @@ static void mark_root(struct nfs4r_engine *eng)
 	struct nfs4r_lhandle known;
 	int err = 0;
 
-	if (eng->export_fd >= 0 && nfs4r_store_handle(eng->store, &eng->root, known.b))
-		err = start_places_mark(eng->export_fd, &eng->cfg);
+	if (eng->start.export_fd >= 0 && nfs4r_store_handle(eng->store, &eng->root, known.b))
+		err = start_places_mark(eng->start.export_fd, &eng->cfg);
 	if (err)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the exported directory cannot be marked as this server's copy (%s): another export without REPL could serve it; "
 			   "run the server as root with CAP_SYS_ADMIN, on a file system with trusted extended attributes", eng->cfg.volume_name, strerror(err));
@@ -204,7 +204,7 @@ static void mark_root(struct nfs4r_engine *eng)
 
 static enum nfs4r_status take_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
 {
-	struct nfs4r_lhandle *root = &eng->root_handle, known;
+	struct nfs4r_lhandle *root = &eng->start.root_handle, known;
 	char found[NFS4R_NAME_MAX + 1] = "";
 	enum nfs4r_status st = eng->ops->root(eng->ctx, root);
 
@@ -227,7 +227,7 @@ static enum nfs4r_status take_root(struct nfs4r_engine *eng, const struct nfs4r_
 	st = eng->ops->readdir(eng->ctx, root, see_name, found);
 	if (st == NFS4R_OK && known.len)
 		return content_is_lost(eng, info, found, why) ? NFS4R_NOTEMPTY : NFS4R_OK;
-	snprintf(eng->found, sizeof(eng->found), "%s", found);
+	snprintf(eng->start.found, sizeof(eng->start.found), "%s", found);
 	if (st == NFS4R_OK)
 		st = first_use(eng, why);
 	if (st != NFS4R_OK && st != NFS4R_NOTEMPTY && st != NFS4R_MISMATCH)
@@ -343,7 +343,7 @@ static void decide_intents(struct nfs4r_engine *eng, void *arg)
 	struct nfs4r_entry *e;
 
 	(void)arg;
-	for (uint32_t i = 0; !eng->stopping && (e = nfs4r_store_intent_at(eng->store, i)); i++) {
+	for (uint32_t i = 0; !eng->door.stopping && (e = nfs4r_store_intent_at(eng->store, i)); i++) {
 		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = e, .ok = was_executed(eng, e) };
 
 		engine_log(eng, NFS4R_LOG_INFO, "volume %s: update %llu (%s) was in progress when the process ended: %s", eng->cfg.volume_name,
@@ -353,10 +353,10 @@ static void decide_intents(struct nfs4r_engine *eng, void *arg)
 		pthread_mutex_unlock(&eng->lock);
 		nfs4r_entry_put(e);
 	}
-	if (!engine_is_alone(eng) || eng->stopping)
+	if (!engine_is_alone(eng) || eng->door.stopping)
 		return;
 	engine_doubt_wait(eng);
-	if (eng->stopping)
+	if (eng->door.stopping)
 		return;
 	enum nfs4r_status st = nfs4r_store_recovered(eng->store); /* nobody has more of the log */
 
@@ -370,5 +370,5 @@ static void decide_intents(struct nfs4r_engine *eng, void *arg)
 void start_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
 	if ((info->nintents && info->tail_intact) || engine_is_alone(eng))
-		engine_pool_run(eng->executors, decide_intents, NULL);
+		engine_pool_run(eng->runtime.executors, decide_intents, NULL);
 }

@@ -18,7 +18,7 @@ enum nfs4r_status start_recover_root(struct nfs4r_engine *eng, const struct nfs4
  * NFS4R_BADCONFIG or NFS4R_NOMEM with @why (512 bytes).
  */
 enum nfs4r_status start_online_begin(struct nfs4r_engine *eng, char *why);
-/* eng->stopping is set. Joins the thread; does nothing if there is none. */
+/* eng->door.stopping is set. Joins the thread; does nothing if there is none. */
 void start_online_stop(struct nfs4r_engine *eng);
 
 /* How long a server waits that ended soon after its last @starts, at most @most_ms. Pure. */

@@ -34,14 +34,14 @@ struct held_wait {
 /* @w: who waits for its HELD, or NULL. eng->lock held. */
 static void hold(struct nfs4r_engine *eng, struct held_wait *w, const struct nfs4r_oid *oid)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .oid = *oid, .hold = ++eng->next_hold };
+	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .oid = *oid, .hold = ++eng->update.next_hold };
 
 	if (w) {
 		w->id = ev.hold;
-		w->next = eng->holds;
-		eng->holds = w;
+		w->next = eng->update.holds;
+		eng->update.holds = w;
 	}
-	if (!eng->mute)
+	if (!eng->runtime.mute)
 		engine_step(eng, &ev);
 }
 
@@ -51,14 +51,14 @@ static void answer_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct held_wait *w = arg;
 
-	w->done(eng, w->arg, w->held && w->epoch == eng->epoch ? NFS4R_OK : NFS4R_DELAY);
+	w->done(eng, w->arg, w->held && w->epoch == eng->runtime.epoch ? NFS4R_OK : NFS4R_DELAY);
 	free(w);
 }
 
 /* Those that are held, and those whose time is over. eng->lock held. */
 static void answer_some(struct nfs4r_engine *eng, uint64_t now)
 {
-	struct held_wait **at = &eng->holds;
+	struct held_wait **at = &eng->update.holds;
 
 	while (*at) {
 		struct held_wait *w = *at;
@@ -68,7 +68,7 @@ static void answer_some(struct nfs4r_engine *eng, uint64_t now)
 			continue;
 		}
 		*at = w->next;
-		engine_pool_run(eng->executors, answer_task, w);
+		engine_pool_run(eng->runtime.executors, answer_task, w);
 	}
 }
 
@@ -82,7 +82,7 @@ void update_commit_expire(struct nfs4r_engine *eng, uint64_t now)
 void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, held_fn done, void *arg)
 {
 	struct held_wait *w = calloc(1, sizeof(*w));
-	uint32_t epoch = eng->epoch;
+	uint32_t epoch = eng->runtime.epoch;
 	enum nfs4r_status st = w ? nfs4r_store_sync_whole(eng->store) : NFS4R_NOMEM;
 
 	if (st != NFS4R_OK) {
@@ -92,7 +92,7 @@ void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, 
 	}
 	*w = (struct held_wait){ .done = done, .arg = arg, .epoch = epoch, .deadline_ms = engine_now_ms() + eng->cfg.op_wait_ms };
 	pthread_mutex_lock(&eng->lock);
-	if (eng->frozen) { /* stop: nobody looks any more */
+	if (eng->door.frozen) { /* stop: nobody looks any more */
 		pthread_mutex_unlock(&eng->lock);
 		free(w);
 		done(eng, arg, NFS4R_DELAY);
@@ -108,7 +108,7 @@ void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, 
 void update_commit_held(struct nfs4r_engine *eng, uint64_t id)
 {
 	assert(nfs4r_is_locked(&eng->lock));
-	for (struct held_wait *w = eng->holds; w; w = w->next) {
+	for (struct held_wait *w = eng->update.holds; w; w = w->next) {
 		if (w->id != id)
 			continue;
 		w->held = true;
@@ -120,7 +120,7 @@ void update_commit_held(struct nfs4r_engine *eng, uint64_t id)
 
 static void unlink_wait(struct nfs4r_engine *eng, struct held_wait *w)
 {
-	struct held_wait **at = &eng->holds;
+	struct held_wait **at = &eng->update.holds;
 
 	while (*at != w)
 		at = &(*at)->next;
@@ -132,7 +132,7 @@ static void wait_for(struct nfs4r_engine *eng, struct held_wait *w)
 {
 	struct timespec until = engine_after_us((uint64_t)eng->cfg.op_wait_ms * 1000);
 
-	while (!w->held && !eng->stopping && pthread_cond_clockwait(&w->cond, &eng->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
+	while (!w->held && !eng->door.stopping && pthread_cond_clockwait(&w->cond, &eng->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 		;
 }
 
@@ -170,14 +170,14 @@ uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 	}
 	if (nfs4r_store_whole(eng->store, &pos) != NFS4R_OK)
 		return 0;
-	engine_durable_begin_sync(eng->durable);
+	engine_durable_begin_sync(eng->runtime.durable);
 	return pos;
 }
 
 enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint64_t begun)
 {
 	struct held_wait w = { .cond = PTHREAD_COND_INITIALIZER };
-	uint32_t epoch = eng->epoch;
+	uint32_t epoch = eng->runtime.epoch;
 	bool asked = update_commit_is_asked(eng);
 
 	if (asked)
@@ -187,5 +187,5 @@ enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid 
 	if (asked)
 		st = wait_held(eng, &w, st);
 	pthread_cond_destroy(&w.cond);
-	return st == NFS4R_OK && epoch != eng->epoch ? NFS4R_DELAY : st;
+	return st == NFS4R_OK && epoch != eng->runtime.epoch ? NFS4R_DELAY : st;
 }

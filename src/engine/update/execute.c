@@ -278,7 +278,7 @@ enum nfs4r_status update_entry_execute(struct nfs4r_engine *eng, struct opctx *o
 		if (st != NFS4R_OK)
 			return st;
 	}
-	engine_suid_forget(eng->set_ids, o->entry);
+	engine_suid_forget(eng->runtime.set_ids, o->entry);
 	uint64_t size = o->op->type == NFS4R_OP_ALLOCATE ? size_of(eng, &x.obj) : UINT64_MAX;
 
 	st = run_anyway(eng, o, &x);
@@ -289,6 +289,6 @@ enum nfs4r_status update_entry_execute(struct nfs4r_engine *eng, struct opctx *o
 	else if (size != UINT64_MAX)
 		set_size(eng, &x.obj, size);
 	if (st == NFS4R_OK || o->run.changed)
-		engine_touched_note(eng->touched, o->entry);
+		engine_touched_note(eng->runtime.touched, o->entry);
 	return st;
 }

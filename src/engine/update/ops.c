@@ -62,16 +62,16 @@ static void look(struct nfs4r_engine *eng, struct opctx *o)
 		break;
 	case OP_LEFT:
 		update_op_move(eng, o, OP_QUEUED);
-		engine_pool_run(eng->executors, drive_task, o);
+		engine_pool_run(eng->runtime.executors, drive_task, o);
 		break;
 	case OP_PARKED:
 		if (o->due != OP_EXECUTE)
 			break;
 		update_op_move(eng, o, OP_PARKED_QUEUED);
-		engine_pool_run(eng->executors, drive_task, o);
+		engine_pool_run(eng->runtime.executors, drive_task, o);
 		break;
 	case OP_REMOTE:
-		engine_pool_run(eng->executors, run_remote, o);
+		engine_pool_run(eng->runtime.executors, run_remote, o);
 		break;
 	default:
 		break;
@@ -99,7 +99,7 @@ static struct opctx *opctx_new(struct nfs4r_op *forwarded, enum op_state state)
 	return o;
 }
 
-/* @list: eng->active or eng->remotes */
+/* @list: eng->update.active or eng->update.remotes */
 static void enlist(struct opctx **list, struct opctx *o)
 {
 	o->active_next = *list;
@@ -120,14 +120,14 @@ static void delist(struct opctx *o)
 void update_ops_wake(struct nfs4r_engine *eng)
 {
 	assert(nfs4r_is_locked(&eng->lock));
-	for (struct opctx *o = eng->active; o; o = o->active_next)
+	for (struct opctx *o = eng->update.active; o; o = o->active_next)
 		pthread_cond_signal(&o->cond);
-	pthread_cond_broadcast(&eng->step_cond);
+	pthread_cond_broadcast(&eng->runtime.step.cond);
 }
 
 bool update_ops_over(const struct nfs4r_engine *eng)
 {
-	return eng->stopping || eng->mute;
+	return eng->door.stopping || eng->runtime.mute;
 }
 
 void update_op_deactivate(struct nfs4r_engine *eng, struct opctx *o)
@@ -136,8 +136,8 @@ void update_op_deactivate(struct nfs4r_engine *eng, struct opctx *o)
 	if (!o->active_prev)
 		return;
 	delist(o);
-	if (eng->frozen)
-		pthread_cond_signal(&eng->idle_cond);
+	if (eng->door.frozen)
+		pthread_cond_signal(&eng->update.idle_cond);
 }
 
 void update_op_free(struct opctx *o)
@@ -153,7 +153,7 @@ struct opctx *update_op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *o
 	if (!o)
 		abort();
 	op->engine = o;
-	enlist(&eng->remotes, o);
+	enlist(&eng->update.remotes, o);
 	return o;
 }
 
@@ -172,7 +172,7 @@ void update_op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_acti
 	for (uint32_t i = 0; i < x->nlocks; i++)
 		o->wanted.want[i] = (struct lock_want){ x->locks[i].oid, x->locks[i].whole, x->locks[i].off, x->locks[i].len };
 	if (a->durable)
-		engine_durable_call(eng->durable, ready, o);
+		engine_durable_call(eng->runtime.durable, ready, o);
 	else
 		ready(eng, o);
 }
@@ -276,7 +276,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	o->run.kept = is_kept(eng, o->op);
 	for (uint32_t i = 0; i < o->locks.n; i++)
 		o->locks.want[i].whole |= o->run.kept;
-	engine_locks_take(eng->locks, &o->locks);
+	engine_locks_take(eng->runtime.locks, &o->locks);
 	struct nfs4r_event locked = { .type = NFS4R_EV_OP_LOCKED, .op = o->op, .status = update_permission_first(eng, o) };
 
 	pthread_mutex_lock(&eng->lock);
@@ -284,12 +284,12 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	engine_step(eng, &locked);
 	if (!o->entry) {
 		pthread_mutex_unlock(&eng->lock);
-		engine_locks_drop(eng->locks, &o->locks);
+		engine_locks_drop(eng->runtime.locks, &o->locks);
 		return;
 	}
 	struct nfs4r_entry *e = o->entry;
 
-	engine_touched_begin(eng->touched, e);
+	engine_touched_begin(eng->runtime.touched, e);
 	update_entry_prepare(eng, e);
 	enum nfs4r_status st = begin_entry(eng, e, &sync_first);
 	pthread_mutex_unlock(&eng->lock);
@@ -314,11 +314,11 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	uint32_t mode_left = o->run.mode_left;
 
 	pthread_mutex_lock(&eng->lock);
-	if (o->state == OP_REMOTE && !eng->frozen) /* else the core does not hear it */
+	if (o->state == OP_REMOTE && !eng->door.frozen) /* else the core does not hear it */
 		update_op_move(eng, o, OP_RETURNED);
 	event_op(eng, NFS4R_EV_OP_EXECUTED, o, st == NFS4R_OK);
 	pthread_mutex_unlock(&eng->lock);
-	engine_locks_drop(eng->locks, &o->locks);
+	engine_locks_drop(eng->runtime.locks, &o->locks);
 	nfs4r_entry_put(e);
 	if (set_ids)
 		take_set_ids(eng, &oid, mode_left);
@@ -372,15 +372,15 @@ static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_m
 		update_op_move(eng, o, OP_PARKED);
 	else if (o->state == OP_PASSING)
 		update_op_move(eng, o, o->due == OP_DONE ? OP_OVER : OP_LEFT);
-	if (eng->frozen)
-		pthread_cond_signal(&eng->idle_cond);
+	if (eng->door.frozen)
+		pthread_cond_signal(&eng->update.idle_cond);
 }
 
 void update_ops_fini(struct nfs4r_engine *eng)
 {
 	update_ops_drop_parked(eng);
-	while (eng->remotes) {
-		struct opctx *o = eng->remotes;
+	while (eng->update.remotes) {
+		struct opctx *o = eng->update.remotes;
 
 		delist(o);
 		nfs4r_op_fini(o->op);
@@ -404,7 +404,7 @@ static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_
 	o->done = done;
 	o->arg = arg;
 	o->caller = op;
-	o->verifier = eng->verifier;
+	o->verifier = eng->runtime.verifier;
 	op->data = NULL;
 	op->text = NULL;
 	op->attrs.acl = NULL;
@@ -455,7 +455,7 @@ static void late_answer_task(struct nfs4r_engine *eng, void *arg)
 	enum nfs4r_status st = nfs4r_store_sync_whole(eng->store);
 
 	if (st == NFS4R_DELAY && !update_ops_over(eng)) { /* a hole: own updates before it are still under way */
-		engine_pool_run(eng->executors, late_answer_task, a);
+		engine_pool_run(eng->runtime.executors, late_answer_task, a);
 		return;
 	}
 	if (st == NFS4R_OK)
@@ -479,7 +479,7 @@ bool update_op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to,
 	op->text = NULL;
 	op->attrs.acl = op->post.acl = NULL;
 	op->cred.groups = NULL;
-	engine_pool_run(eng->executors, late_answer_task, a);
+	engine_pool_run(eng->runtime.executors, late_answer_task, a);
 	return true;
 }
 
@@ -500,9 +500,9 @@ static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64
 
 	if (!o->irrevocable || !takes_name || update_ops_over(eng) || engine_now_ms() >= begun_ms + NAME_PARK_AFTER_MS)
 		return false;
-	if (!*longer && eng->nlonger == NAME_WAITERS_MAX)
+	if (!*longer && eng->update.nlonger == NAME_WAITERS_MAX)
 		return false;
-	eng->nlonger += !*longer;
+	eng->update.nlonger += !*longer;
 	*longer = true;
 	return true;
 }
@@ -530,34 +530,34 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 	bool busy, longer = false;
 
 	pthread_mutex_lock(&eng->lock);
-	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
+	__atomic_add_fetch(&eng->update.done, 1, __ATOMIC_RELAXED); /* read without the lock */
 	struct opctx *o = update_op_adopt_parked(eng, op, &busy);
 	bool adopted = o != NULL;
 	if (!o) {
-		if (busy || !eng->ready || eng->stopping || !(o = begin(eng, op, exec, NULL, arg))) {
+		if (busy || !eng->runtime.ready || eng->door.stopping || !(o = begin(eng, op, exec, NULL, arg))) {
 			pthread_mutex_unlock(&eng->lock);
 			return op->status = NFS4R_DELAY;
 		}
 	}
-	enlist(&eng->active, o);
+	enlist(&eng->update.active, o);
 	if (!adopted)
 		event_op(eng, NFS4R_EV_OP, o, true);
 	for (;;) {
 		drive(eng, o, engine_now_ms() + wait_ms);
 		if (o->due == OP_DONE)
 			break;
-		if (eng->frozen) {
+		if (eng->door.frozen) {
 			o->op->status = NFS4R_DELAY;
 			break;
 		}
 		if (!waits_longer(eng, o, begun_ms, &longer) && give_up(eng, o, op)) {
-			eng->nlonger -= longer;
+			eng->update.nlonger -= longer;
 			update_op_deactivate(eng, o);
 			pthread_mutex_unlock(&eng->lock);
 			return NFS4R_DELAY;
 		}
 	}
-	eng->nlonger -= longer;
+	eng->update.nlonger -= longer;
 	update_op_move(eng, o, OP_OVER);
 	update_op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
@@ -659,8 +659,8 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 		return;
 	}
 	pthread_mutex_lock(&eng->lock);
-	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
-	if (eng->ready && !eng->stopping)
+	__atomic_add_fetch(&eng->update.done, 1, __ATOMIC_RELAXED); /* read without the lock */
+	if (eng->runtime.ready && !eng->door.stopping)
 		o = begin(eng, op, exec, done, arg);
 	if (o)
 		o->sync_bytes = sync;
@@ -670,7 +670,7 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 		done(arg, op);
 		return;
 	}
-	enlist(&eng->active, o);
+	enlist(&eng->update.active, o);
 	event_op(eng, NFS4R_EV_OP, o, true);
 	drive_and_unlock(eng, o);
 }
@@ -681,8 +681,8 @@ void update_ops_end_all(struct nfs4r_engine *eng)
 	struct opctx *async = NULL;
 
 	pthread_mutex_lock(&eng->lock);
-	while (eng->active) {
-		struct opctx *o = eng->active;
+	while (eng->update.active) {
+		struct opctx *o = eng->update.active;
 
 		if (o->state == OP_LEFT) {
 			update_op_move(eng, o, OP_OVER);
@@ -692,7 +692,7 @@ void update_ops_end_all(struct nfs4r_engine *eng)
 			continue;
 		}
 		update_ops_wake(eng);
-		pthread_cond_wait(&eng->idle_cond, &eng->lock);
+		pthread_cond_wait(&eng->update.idle_cond, &eng->lock);
 	}
 	pthread_mutex_unlock(&eng->lock);
 	while (async) {

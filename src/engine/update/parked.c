@@ -49,7 +49,7 @@ static bool same_request(const struct nfs4r_op *a, const struct nfs4r_op *b)
 struct opctx *update_op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool *busy)
 {
 	*busy = false;
-	for (struct opctx **p = &eng->parked; *p; p = &(*p)->next) {
+	for (struct opctx **p = &eng->update.parked; *p; p = &(*p)->next) {
 		struct opctx *o = *p;
 
 		if (!same_request(o->op, op))
@@ -59,8 +59,8 @@ struct opctx *update_op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4
 			return NULL;
 		}
 		*p = o->next;
-		assert(eng->nparked > 0);
-		eng->nparked--;
+		assert(eng->update.nparked > 0);
+		eng->update.nparked--;
 		update_op_move(eng, o, OP_DRIVEN);
 		return o;
 	}
@@ -76,23 +76,23 @@ bool update_op_park(struct nfs4r_engine *eng, struct opctx *o)
 {
 	if ((o->own.here_only || (nfs4r_op_is_dirop(o->op->type) && o->own.client == 0)) && !update_ops_over(eng))
 		return false; /* the retry could not be recognised, or only its caller can execute it: wait on */
-	if (eng->nparked >= PARKED_MAX && !update_ops_over(eng))
+	if (eng->update.nparked >= PARKED_MAX && !update_ops_over(eng))
 		return false;
 	update_op_move(eng, o, OP_PARKED);
 	o->exec = update_ops_over(eng) ? too_late : NULL; /* the caller's context is gone: if it is still to be executed, lops do it */
 	o->parked_at_ms = engine_now_ms();
-	o->next = eng->parked;
-	eng->parked = o;
-	eng->nparked++;
+	o->next = eng->update.parked;
+	eng->update.parked = o;
+	eng->update.nparked++;
 	return true;
 }
 
 void update_ops_drop_parked(struct nfs4r_engine *eng)
 {
-	while (eng->parked) {
-		struct opctx *o = eng->parked;
+	while (eng->update.parked) {
+		struct opctx *o = eng->update.parked;
 
-		eng->parked = o->next;
+		eng->update.parked = o->next;
 		nfs4r_op_fini(&o->own);
 		update_op_free(o);
 	}
@@ -100,7 +100,7 @@ void update_ops_drop_parked(struct nfs4r_engine *eng)
 
 void update_ops_expire_parked(struct nfs4r_engine *eng, uint64_t now)
 {
-	struct opctx **p = &eng->parked;
+	struct opctx **p = &eng->update.parked;
 
 	while (*p) {
 		struct opctx *o = *p;
@@ -110,8 +110,8 @@ void update_ops_expire_parked(struct nfs4r_engine *eng, uint64_t now)
 			continue;
 		}
 		*p = o->next;
-		assert(eng->nparked > 0);
-		eng->nparked--;
+		assert(eng->update.nparked > 0);
+		eng->update.nparked--;
 		update_op_move(eng, o, OP_OVER);
 		nfs4r_op_fini(&o->own);
 		update_op_free(o);
@@ -137,7 +137,7 @@ static void leave_task(struct nfs4r_engine *eng, void *arg)
 void update_ops_park_halted(struct nfs4r_engine *eng)
 {
 	update_ops_wake(eng);
-	for (struct opctx *o = eng->active, *next; o; o = next) {
+	for (struct opctx *o = eng->update.active, *next; o; o = next) {
 		struct left *l;
 
 		next = o->active_next;
@@ -148,6 +148,6 @@ void update_ops_park_halted(struct nfs4r_engine *eng)
 		if (!l)
 			abort();
 		*l = (struct left){ o->caller, o->done, o->arg };
-		engine_pool_run(eng->executors, leave_task, l);
+		engine_pool_run(eng->runtime.executors, leave_task, l);
 	}
 }

@@ -24,7 +24,7 @@ static enum nfs4r_status ask(struct nfs4r_engine *eng, struct nfs4r_op *op)
 {
 	struct nfs4r_lhandle h;
 
-	if (!eng->ops->may || !op->cred.uid || !is_asked(op) || (is_write(op) && engine_suid_is_owner(eng->set_ids, &op->obj, op->cred.uid)))
+	if (!eng->ops->may || !op->cred.uid || !is_asked(op) || (is_write(op) && engine_suid_is_owner(eng->runtime.set_ids, &op->obj, op->cred.uid)))
 		return NFS4R_OK;
 	nfs4r_handle(eng, op->type == NFS4R_OP_LINK ? &op->dir : &op->obj, &h);
 	return h.len ? eng->ops->may(eng->ctx, &h, op) : NFS4R_STALE;

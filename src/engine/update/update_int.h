@@ -68,7 +68,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 };
 void update_op_move(struct nfs4r_engine *eng, struct opctx *o, enum op_state to); /* eng->lock held */
 void update_op_free(struct opctx *o);
-void update_op_deactivate(struct nfs4r_engine *eng, struct opctx *o); /* out of eng->active, if it is there. eng->lock held */
+void update_op_deactivate(struct nfs4r_engine *eng, struct opctx *o); /* out of eng->update.active, if it is there. eng->lock held */
 
 /* ---- parked.c; eng->lock held ---- */
 /* False: it cannot be, and waits on. True: it is no longer the caller's, whose client hears DELAY. */

@@ -68,8 +68,8 @@ static void power_off(struct site *s)
 	s->losses++;
 	power_freeze(s->power);
 	pthread_mutex_lock(&s->eng->lock);
-	s->eng->mute = true;
-	s->eng->ready = false;
+	s->eng->runtime.mute = true;
+	s->eng->runtime.ready = false;
 	pthread_mutex_unlock(&s->eng->lock);
 }
 

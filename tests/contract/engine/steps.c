@@ -119,7 +119,7 @@ void wait_sealed(struct site *s, nfs4r_server_id who)
 
 void wait_queued(struct nfs4r_engine *eng, size_t n)
 {
-	for (int i = 0; i < 2000 && engine_pool_queued(eng->executors) != n; i++)
+	for (int i = 0; i < 2000 && engine_pool_queued(eng->runtime.executors) != n; i++)
 		pause_ms(5);
-	assert_int_equal(engine_pool_queued(eng->executors), n);
+	assert_int_equal(engine_pool_queued(eng->runtime.executors), n);
 }

@@ -197,7 +197,7 @@ static void a_durable_message_keeps_no_pointer(void **state)
 	assert_true(nfs4r_rpc_get_stats(eng->rpc, 2, &before));
 	assert_true(before.up);
 	pthread_mutex_lock(&eng->lock);
-	engine_perform(eng, &(struct nfs4r_update){ .n = 1, .actions = &a, .next_timer_ms = eng->next_timer_ms });
+	engine_perform(eng, &(struct nfs4r_update){ .n = 1, .actions = &a, .next_timer_ms = eng->runtime.timer.next_ms });
 	row.kind = 0; /* a receiver drops the connection over this */
 	pthread_mutex_unlock(&eng->lock);
 	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "after", &f), NFS4R_OK);
@@ -583,7 +583,7 @@ static enum nfs4r_status verifier_moves(void *arg, struct nfs4r_op *op, struct n
 	struct nfs4r_engine *eng = arg;
 
 	pthread_mutex_lock(&eng->lock);
-	eng->peer_inc[2]++;
+	eng->runtime.peer_inc[2]++;
 	engine_update_verifier(eng);
 	pthread_mutex_unlock(&eng->lock);
 	return eng->ops->write(eng->ctx, &x->obj, op->offset, op->data->data, op->data->len, op->stable, NULL);

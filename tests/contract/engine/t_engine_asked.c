@@ -195,7 +195,7 @@ static void answers_that_nobody_reads(void **state)
 
 static void asked(struct site *s, nfs4r_server_id of, uint32_t *n, uint64_t *bytes)
 {
-	struct asked *a = &s->eng->asked[of];
+	struct asked *a = &s->eng->runtime.asked[of];
 
 	pthread_mutex_lock(&a->lock);
 	*n = a->n;
@@ -240,7 +240,7 @@ static void forwarded_operations_count_until_their_answers(void **state)
 	assert_int_equal(bytes, 0);
 	pthread_mutex_lock(&gate);
 	for (uint32_t i = 0; i < c->executors; i++)
-		engine_pool_run(c->site[1].eng->executors, wait_for_lock, &gate);
+		engine_pool_run(c->site[1].eng->runtime.executors, wait_for_lock, &gate);
 	assert_int_equal(pthread_create(&thread, NULL, write_there, c), 0);
 	wait_asked(&c->site[1], 2, 1, &bytes);
 	pthread_mutex_unlock(&gate);

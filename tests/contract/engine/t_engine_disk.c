@@ -277,7 +277,7 @@ static int source_of(struct site *s)
 {
 	site_says(s, "resync starts, from server", 20);
 	pthread_mutex_lock(&s->eng->lock);
-	int id = s->eng->repair.from;
+	int id = s->eng->resync.repair.from;
 	pthread_mutex_unlock(&s->eng->lock);
 	assert_in_range(id, 1, 2);
 	return id;
@@ -624,7 +624,7 @@ static void a_tree_without_a_past(void **state)
 	for (int i = 1; i <= SITES; i++)
 		cluster_start(c, i);
 	site_says(&c->site[1], "set Import = true on exactly one server", 20);
-	assert_int_not_equal(c->site[1].eng->halted[0], '\0');
+	assert_int_not_equal(c->site[1].eng->runtime.halt.why[0], '\0');
 	cluster_stop(c, 1);
 	assert_int_equal(cluster_try_start(c, 1, why), NFS4R_NOTEMPTY);
 	c->site[1].import = true;

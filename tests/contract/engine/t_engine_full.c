@@ -118,7 +118,7 @@ static void come_back(struct cluster *c)
 	cluster_start(c, 3);
 	wait_all_serve(c);
 	cluster_settle(c);
-	assert_string_equal(c->site[3].eng->halted, "");
+	assert_string_equal(c->site[3].eng->runtime.halt.why, "");
 }
 
 static void a_full_journal_takes_a_server_out_until_there_is_room(void **state)
@@ -199,8 +199,8 @@ static void a_journal_whose_sync_finds_no_room(void **state)
 	site_says(&c->site[3], "(no space left on device): free space on the file system of", 20);
 	wait_removed(c, NFS4R_NOSPC, false);
 	come_back(c);
-	assert_non_null(c->site[3].eng->doubt);
-	assert_true(c->site[3].eng->doubt->machine);
+	assert_non_null(c->site[3].eng->resync.doubt);
+	assert_true(c->site[3].eng->resync.doubt->machine);
 	expect_content(&c->site[3], &f, "two alone!");
 }
 
@@ -217,7 +217,7 @@ static void a_directory_whose_sync_finds_no_room(void **state)
 	site_says(&c->site[3], "the exported directory could not be synced, and may lack recent writes (disk quota exceeded): free space on its file system", 20);
 	wait_removed(c, NFS4R_DQUOT, true);
 	come_back(c);
-	assert_non_null(c->site[3].eng->doubt);
+	assert_non_null(c->site[3].eng->resync.doubt);
 	expect_content(&c->site[3], &f, "two alone!");
 }
 
@@ -270,7 +270,7 @@ static void what_cannot_be_restored_is_tried_again(void **state)
 		get_view(&c->site[1], &v);
 	} while (v.peer[3].trouble != NFS4R_PERM || v.adopted.members & NFS4R_BIT(3));
 	make_file(&c->site[2], &root, "g", "new");
-	assert_string_equal(c->site[3].eng->halted, "");
+	assert_string_equal(c->site[3].eng->runtime.halt.why, "");
 	dirlops_fail_call(c->site[3].ops, "", NULL, NFS4R_OK);
 	wait_all_serve(c);
 	cluster_settle(c);

@@ -88,7 +88,7 @@ static void begin(struct cluster *c, struct block *b, const struct place *at, ui
 	number(&b->oid, file);
 	b->locks.n = 1;
 	b->locks.want[0] = (struct lock_want){ b->oid, false, at->off, at->len };
-	engine_locks_take(b->eng->locks, &b->locks);
+	engine_locks_take(b->eng->runtime.locks, &b->locks);
 	cluster_start(c, 2);
 	cluster_start(c, 3);
 }
@@ -114,9 +114,9 @@ static void *let_go(void *arg)
 {
 	struct block *b = arg;
 
-	while (!b->eng->stopping)
+	while (!b->eng->door.stopping)
 		pause_ms(1);
-	engine_locks_drop(b->eng->locks, &b->locks);
+	engine_locks_drop(b->eng->runtime.locks, &b->locks);
 	return NULL;
 }
 
@@ -335,7 +335,7 @@ static void changes_names(void *arg, const char *call, const struct nfs4r_lhandl
 {
 	struct meddler *m = arg;
 
-	if (!m->readdirs || m->busy || !pthread_equal(pthread_self(), m->s->eng->import_tid))
+	if (!m->readdirs || m->busy || !pthread_equal(pthread_self(), m->s->eng->start.import_thread))
 		return;
 	m->busy = true;
 	if (strcmp(call, "readlink") == 0) { /* before it is taken in */
@@ -370,7 +370,7 @@ static void moves_it_up(void *arg, const char *call, const struct nfs4r_lhandle 
 	struct meddler *m = arg;
 	struct nfs4r_oid root = site_root(m->s), d;
 
-	if (m->busy || strcmp(call, "readdir") != 0 || !m->s->eng || !pthread_equal(pthread_self(), m->s->eng->import_tid))
+	if (m->busy || strcmp(call, "readdir") != 0 || !m->s->eng || !pthread_equal(pthread_self(), m->s->eng->start.import_thread))
 		return;
 	m->busy = true;
 	if (++m->readdirs == 1) {
@@ -593,7 +593,7 @@ static void with_lops(void (*change)(struct nfs4r_lops *table), void (*fn)(struc
 static uint64_t noted(struct site *s, enum import_note kind)
 {
 	pthread_mutex_lock(&s->eng->lock);
-	uint64_t n = s->eng->import.noted[kind];
+	uint64_t n = s->eng->start.import.noted[kind];
 	pthread_mutex_unlock(&s->eng->lock);
 	return n;
 }
@@ -730,7 +730,7 @@ static void paths_are_escaped(void **state)
 static void set_mute(struct site *s, bool mute)
 {
 	pthread_mutex_lock(&s->eng->lock);
-	s->eng->mute = mute;
+	s->eng->runtime.mute = mute;
 	pthread_mutex_unlock(&s->eng->lock);
 }
 

@@ -88,7 +88,7 @@ static void bytes_that_are_here_are_not_sent_twice(void **state)
 
 	for (unsigned i = 0; i < 8; i++)
 		expect_piece(&c->site[2], &f, i, (char)('a' + i));
-	assert_int_equal(c->site[2].eng->stat_reads_promised, 8);
+	assert_int_equal(c->site[2].eng->read.promised, 8);
 	assert_in_range(sent(c) - before, 1, MIB / 4);
 }
 
@@ -105,7 +105,7 @@ static void a_piece_is_read_before_the_copy_has_the_next(void **state)
 	assert_int_equal(site_write(&c->site[1], &f, 5 * MIB, block, MIB), NFS4R_OK);
 	for (unsigned i = 0; i < 5; i++)
 		expect_piece(asker, &f, i, (char)('a' + i));
-	assert_int_equal(asker->eng->stat_reads_promised, 5);
+	assert_int_equal(asker->eng->read.promised, 5);
 	assert_int_equal(version_at(asker, &f), old);
 	pace_connections(UINT32_MAX);
 	expect_piece(asker, &f, 5, 'X');
@@ -136,14 +136,14 @@ static void bytes_that_do_not_come_are_asked_for(void **state)
 	pthread_mutex_t still = PTHREAD_MUTEX_INITIALIZER; /* nothing is applied there */
 
 	memset(block, 'X', MIB);
-	stand_still(asker->eng->appliers, asker->eng->cfg.appliers, &still);
+	stand_still(asker->eng->replicate.appliers, asker->eng->cfg.appliers, &still);
 	assert_int_equal(site_write(&c->site[1], &f, 0, block, MIB), NFS4R_OK);
 	expect_piece(asker, &f, 0, 'X');
-	assert_int_equal(asker->eng->stat_reads_promised, 0);
+	assert_int_equal(asker->eng->read.promised, 0);
 	pthread_mutex_unlock(&still);
 	cluster_settle(c);
 	expect_piece(asker, &f, 0, 'X');
-	assert_int_equal(asker->eng->stat_reads_promised, 0);
+	assert_int_equal(asker->eng->read.promised, 0);
 }
 
 /* ---- closed files ---- */
@@ -198,7 +198,7 @@ static void a_closed_file_is_read_as_it_comes(void **state)
 		expect_piece(asker, &f, i, (char)('a' + i));
 	assert_in_range(asked_of(owner) - asked, 1, 2);
 	assert_in_range(sent(c) - before, 1, 6 * MIB + MIB / 2);
-	assert_in_range(asker->eng->stat_reads_promised, 4, 6); /* the last ones may be here as a whole */
+	assert_in_range(asker->eng->read.promised, 4, 6); /* the last ones may be here as a whole */
 	pace_connections(UINT32_MAX);
 	cluster_settle(c);
 }
@@ -245,8 +245,8 @@ static void a_question_under_way_is_answered_here(void **state)
 	assert_int_equal(site_make(owner, NFS4R_OP_CREATE, &l.dir, "file", &f), NFS4R_OK);
 	wait_asked(asker, &l.dir);
 
-	uint64_t local = asker->eng->stat_reads_local;
-	stand_still(owner->eng->executors, owner->eng->cfg.executors, &still);
+	uint64_t local = asker->eng->read.local;
+	stand_still(owner->eng->runtime.executors, owner->eng->cfg.executors, &still);
 	wait_queued(owner->eng, 0);
 	assert_int_equal(pthread_create(&l.thread, NULL, look, &l), 0);
 	wait_queued(owner->eng, 1); /* the question */
@@ -259,7 +259,7 @@ static void a_question_under_way_is_answered_here(void **state)
 	assert_true(over);
 	assert_int_equal(l.st, NFS4R_OK);
 	assert_true(nfs4r_oid_eq(&l.found, &f));
-	assert_int_equal(asker->eng->stat_reads_local, local); /* it has not been asked once more */
+	assert_int_equal(asker->eng->read.local, local); /* it has not been asked once more */
 	cluster_settle(c);
 }
 
@@ -299,7 +299,7 @@ static void what_is_told_of_names_is_noted(void **state)
 	assert_int_equal(site_make(owner, NFS4R_OP_CREATE, &d, "file", &f), NFS4R_OK);
 	cluster_settle(c);
 	wait_asked(asker, &d);
-	stand_still(asker->eng->appliers, asker->eng->cfg.appliers, &still);
+	stand_still(asker->eng->replicate.appliers, asker->eng->cfg.appliers, &still);
 	for (unsigned i = 0; i < QUESTIONS; i++) {
 		struct nfs4r_read rd = { .type = question[i].type, .oid = d };
 		char name[16];
@@ -461,8 +461,8 @@ static void a_read_has_all_that_was_done_before_it(void **state)
 		expect_model(&c->site[2 + i % 2], &f, m, &seed);
 	}
 	pace_connections(UINT32_MAX);
-	assert_true(c->site[2].eng->stat_reads_promised > 10);
-	assert_true(c->site[2].eng->stat_reads_promised < c->site[2].eng->stat_reads_remote);
+	assert_true(c->site[2].eng->read.promised > 10);
+	assert_true(c->site[2].eng->read.promised < c->site[2].eng->read.remote);
 	free(m);
 	cluster_settle(c);
 }

@@ -55,7 +55,7 @@ static void repair_all(struct site *s, nfs4r_server_id from)
 	for (int i = 0; i < 1000 && running; i++) {
 		pause_ms(10);
 		pthread_mutex_lock(&s->eng->lock);
-		running = s->eng->repair.running;
+		running = s->eng->resync.repair.running;
 		pthread_mutex_unlock(&s->eng->lock);
 	}
 	assert_false(running);
@@ -330,21 +330,21 @@ static void names_are_changed_one_after_the_other(void **state)
 	struct held_locks own = { .n = 1, .want = { { .oid = a, .whole = true } } };
 
 	cluster_settle(c);
-	engine_locks_take(s->eng->locks, &own);
+	engine_locks_take(s->eng->runtime.locks, &own);
 	g = make_file(&c->site[1], &a, "g", "g"); /* all parts apply */
 	pause_ms(300);
 	assert_false(is_here(s, &g));
-	engine_locks_drop(s->eng->locks, &own);
+	engine_locks_drop(s->eng->runtime.locks, &own);
 	cluster_settle(c);
 
 	struct nfs4r_row row;
 	assert_int_equal(nfs4r_store_row(s->eng->store, &a, &row), NFS4R_KNOWN);
 	install_names(s, &a, &root, row.version + 1000, "g", &g);
-	engine_locks_take(s->eng->locks, &own);
+	engine_locks_take(s->eng->runtime.locks, &own);
 	assert_int_equal(site_remove(&c->site[1], &a, "f"), NFS4R_OK); /* the directory is newer here */
 	pause_ms(300);
 	assert_true(is_here(s, &f));
-	engine_locks_drop(s->eng->locks, &own);
+	engine_locks_drop(s->eng->runtime.locks, &own);
 	for (int i = 0; i < 500 && is_here(s, &f); i++)
 		pause_ms(10);
 	assert_false(is_here(s, &f));
@@ -389,7 +389,7 @@ static void a_repair_that_is_broken_off_leaves_nothing(void **state)
 	}
 	assert_true(held);
 	pthread_mutex_lock(&s->eng->lock);
-	s->eng->repair.generation++; /* as if another one took its place */
+	s->eng->resync.repair.generation++; /* as if another one took its place */
 	pthread_mutex_unlock(&s->eng->lock);
 	assert_int_equal(site_remove(&c->site[1], &root, "f"), NFS4R_OK);
 	for (int i = 0; i < 500 && is_held(s); i++)

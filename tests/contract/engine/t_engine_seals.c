@@ -689,7 +689,7 @@ static bool is_parked_and_done(struct nfs4r_engine *eng)
 	bool is;
 
 	pthread_mutex_lock(&eng->lock);
-	is = eng->parked && eng->parked->state == OP_PARKED && eng->parked->due == OP_DONE;
+	is = eng->update.parked && eng->update.parked->state == OP_PARKED && eng->update.parked->due == OP_DONE;
 	pthread_mutex_unlock(&eng->lock);
 	return is;
 }
@@ -703,16 +703,16 @@ static void a_parked_operation_is_no_worker_that_waits(void **state)
 
 	cluster_settle(c);
 	pthread_mutex_lock(&c->site[3].eng->lock);
-	c->site[3].eng->mute = true;
+	c->site[3].eng->runtime.mute = true;
 	pthread_mutex_unlock(&c->site[3].eng->lock);
 	assert_int_equal(chmod_once(&c->site[1], &f, 0604), NFS4R_DELAY);
-	assert_int_equal(eng->nparked, 1);
+	assert_int_equal(eng->update.nparked, 1);
 	for (int i = 0; i < 6000 && !is_parked_and_done(eng); i++)
 		pause_ms(10);
 	assert_true(is_parked_and_done(eng));
-	assert_int_equal(eng->waiting.all, 0);
+	assert_int_equal(eng->runtime.waiting.all, 0);
 	assert_int_equal(chmod_once(&c->site[1], &f, 0604), NFS4R_OK); /* its result */
-	assert_int_equal(eng->nparked, 0);
+	assert_int_equal(eng->update.nparked, 0);
 }
 
 #define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)

@@ -74,7 +74,7 @@ static int begin(void **state, bool machines, uint32_t checkpoint_ms)
 	int rc = cluster_begin(c, state);
 
 	for (int s = 1; s <= 3; s++) /* they serve then (log 6.13); a test may mute one of them at once */
-		for (int i = 0; i < 2000 && !c->site[s].eng->keys.n; i++)
+		for (int i = 0; i < 2000 && !c->site[s].eng->runtime.keys.n; i++)
 			pause_ms(5);
 	return rc;
 }
@@ -172,7 +172,7 @@ static void *join(pthread_t t)
 static void set_mute(struct site *s, bool mute)
 {
 	pthread_mutex_lock(&s->eng->lock);
-	s->eng->mute = mute;
+	s->eng->runtime.mute = mute;
 	pthread_mutex_unlock(&s->eng->lock);
 }
 
@@ -189,7 +189,7 @@ static void *stop(void *arg)
 static bool is_frozen(struct nfs4r_engine *eng)
 {
 	pthread_mutex_lock(&eng->lock);
-	bool is = eng->frozen;
+	bool is = eng->door.frozen;
 	pthread_mutex_unlock(&eng->lock);
 	return is;
 }
@@ -235,7 +235,7 @@ static void what_waits_for_an_executor_ends_once(void **state)
 	set_mute(&c->site[3], true); /* its ack is awaited */
 	struct request *mine = begin_create(a, "mine", NULL);
 	wait_made(b, "mine");
-	engine_pool_run(a->eng->executors, pass_task, NULL);
+	engine_pool_run(a->eng->runtime.executors, pass_task, NULL);
 	wait_entered();
 	assert_int_equal(mine->ended, 0);
 	set_mute(&c->site[3], false);
@@ -298,7 +298,7 @@ static void what_a_thread_waits_for_ends_with_a_halt(void **state)
 static bool has_active(struct nfs4r_engine *eng)
 {
 	pthread_mutex_lock(&eng->lock);
-	bool has = eng->active != NULL;
+	bool has = eng->update.active != NULL;
 	pthread_mutex_unlock(&eng->lock);
 	return has;
 }
@@ -330,7 +330,7 @@ static void what_a_thread_waits_for_ends_with_a_stop(void **state)
 	set_mute(&c->site[3], true);
 	assert_int_equal(pthread_create(&t, NULL, update_here, s->eng), 0);
 	wait_made(&c->site[2], "made");
-	engine_pool_run(s->eng->repairs, pass_task, NULL); /* the stop comes no further than to it */
+	engine_pool_run(s->eng->resync.repairs, pass_task, NULL); /* the stop comes no further than to it */
 	wait_entered();
 	assert_int_equal(pthread_create(&stops, NULL, stop, s), 0);
 	assert_int_equal((uintptr_t)join(t), NFS4R_DELAY);
@@ -341,7 +341,7 @@ static void what_a_thread_waits_for_ends_with_a_stop(void **state)
 static bool has_forwarded(struct nfs4r_engine *eng)
 {
 	pthread_mutex_lock(&eng->lock);
-	bool has = eng->remotes != NULL;
+	bool has = eng->update.remotes != NULL;
 	pthread_mutex_unlock(&eng->lock);
 	return has;
 }
@@ -595,7 +595,7 @@ static void a_stop_syncs_the_files(void **state)
 {
 	struct site *s = stop_without_a_checkpoint(*state, 0);
 
-	assert_null(s->eng->doubt);
+	assert_null(s->eng->resync.doubt);
 	cluster_settle(*state);
 }
 
@@ -603,8 +603,8 @@ static void a_stop_that_cannot_sync_them_is_none_in_order(void **state)
 {
 	struct site *s = stop_without_a_checkpoint(*state, EIO);
 
-	assert_non_null(s->eng->doubt);
-	assert_true(s->eng->doubt->machine);
+	assert_non_null(s->eng->resync.doubt);
+	assert_true(s->eng->resync.doubt->machine);
 	site_says(s, "the exported directory had not been synced", 10);
 	cluster_settle(*state);
 }
@@ -619,7 +619,7 @@ static struct {
 static int sync_all_fails_once(void *ctx)
 {
 	(void)ctx;
-	return once.at_stop && !once.at_stop->stopping ? 0 : atomic_exchange(&once.answer, 0);
+	return once.at_stop && !once.at_stop->door.stopping ? 0 : atomic_exchange(&once.answer, 0);
 }
 
 static struct site *fail_once(struct cluster *c, int answer, bool at_stop)
@@ -645,8 +645,8 @@ static void expect_doubt(struct cluster *c, struct site *s, const char *boot)
 	assert_int_equal(once.answer, 0);
 	snprintf(s->boot, sizeof(s->boot), "%s", boot);
 	cluster_start(c, 3);
-	assert_non_null(s->eng->doubt);
-	assert_true(s->eng->doubt->machine);
+	assert_non_null(s->eng->resync.doubt);
+	assert_true(s->eng->resync.doubt->machine);
 	cluster_settle(c);
 }
 
@@ -720,7 +720,7 @@ static void what_is_in_memory_only_is_written_again(void **state)
 	expect_content(s, &f, "text");
 	cluster_stop(c, 3);
 	cluster_start(c, 3);
-	assert_null(s->eng->doubt);
+	assert_null(s->eng->resync.doubt);
 }
 
 static void pages_that_are_lost_at_the_stop(void **state)

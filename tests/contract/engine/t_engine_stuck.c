@@ -78,7 +78,7 @@ static void expect_back(struct cluster *c)
 	cluster_settle(c);
 	get_view(&c->site[3], &v);
 	assert_int_equal(v.trouble, NFS4R_OK);
-	assert_string_equal(c->site[3].eng->halted, "");
+	assert_string_equal(c->site[3].eng->runtime.halt.why, "");
 	expect_shell("", "ls -a %s | grep nfs4r-hold", c->site[3].data);
 }
 

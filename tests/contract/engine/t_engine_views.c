@@ -274,9 +274,9 @@ static bool is_asked_for(struct site *s, const struct nfs4r_oid *oid)
 static void set_frozen(struct site *s, bool frozen)
 {
 	pthread_mutex_lock(&s->eng->lock);
-	s->eng->frozen = frozen;
+	s->eng->door.frozen = frozen;
 	if (frozen)
-		s->eng->lease_until_ms = 1;
+		s->eng->runtime.lease.until_ms = 1;
 	pthread_mutex_unlock(&s->eng->lock);
 }
 
@@ -461,7 +461,7 @@ static void an_answer_belongs_to_one_era(void **state)
 	assert_int_equal(engine_lease_era(eng), era); /* it is a member as far as it knows */
 	assert_false(engine_may_answer(eng, era));
 	pthread_mutex_lock(&eng->lock);
-	eng->lease_until_ms = 0; /* as after the adoption of a view without it */
+	eng->runtime.lease.until_ms = 0; /* as after the adoption of a view without it */
 	engine_lease_raise(eng);
 	pthread_mutex_unlock(&eng->lock);
 	assert_false(engine_may_answer(eng, era));
@@ -478,7 +478,7 @@ static void with_a_fixed_view_everything_is_as_before(void **state)
 	cluster_settle(c);
 	cluster_stop(c, 2);
 	cluster_stop(c, 3);
-	assert_int_equal(s->eng->lease_until_ms, UINT64_MAX);
+	assert_int_equal(s->eng->runtime.lease.until_ms, UINT64_MAX);
 	assert_int_equal(ask(s, NFS4R_RD_READ, &f, &local), NFS4R_OK);
 	assert_true(local);
 }

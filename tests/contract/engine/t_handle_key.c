@@ -17,9 +17,9 @@ static struct nfs4r_engine *with_key(bool key)
 	struct nfs4r_engine *eng = calloc(1, sizeof(*eng));
 
 	memset(&eng->root, 0xee, sizeof(eng->root));
-	eng->keys.n = key;
+	eng->runtime.keys.n = key;
 	for (uint8_t i = 0; i < NFS4R_SECRET; i++)
-		eng->keys.key[1][i] = i;
+		eng->runtime.keys.key[1][i] = i;
 	return eng;
 }
 

@@ -114,7 +114,7 @@ static void nobody_notices_a_start_that_comes_to_nothing(void **state)
 		cluster_start(c, 3);
 		pause_ms(300);
 		pthread_mutex_lock(&c->site[3].eng->lock);
-		assert_non_null(strstr(c->site[3].eng->starting, "the daemon starts"));
+		assert_non_null(strstr(c->site[3].eng->start.starting, "the daemon starts"));
 		pthread_mutex_unlock(&c->site[3].eng->lock);
 		daemon_is(false, true);
 		cluster_stop(c, 3);
@@ -127,7 +127,7 @@ static void nobody_notices_a_start_that_comes_to_nothing(void **state)
 	wait_all_serve(c);
 	if (view_of(c) <= num)
 		fail_msg("view %llu after %llu", (unsigned long long)view_of(c), (unsigned long long)num);
-	assert_int_equal(c->site[3].eng->starting[0], 0);
+	assert_int_equal(c->site[3].eng->start.starting[0], 0);
 }
 
 static void who_ends_soon_again_and_again_waits(void **state)

@@ -26,7 +26,7 @@ static struct nfs4r_engine *waiting(uint32_t max)
 {
 	struct nfs4r_engine *eng = calloc(1, sizeof(*eng));
 
-	pthread_mutex_init(&eng->waiting.lock, NULL);
+	pthread_mutex_init(&eng->runtime.waiting.lock, NULL);
 	eng->cfg.rpc.self = SELF;
 	eng->cfg.waiting_max = max;
 	engine_waiting_peer(eng, PEER, true);
@@ -87,7 +87,7 @@ static void what_was_waited_for_in_vain_is_not_waited_for_again(void **state)
 	assert_false(engine_waiting_begin(eng, WAITING_UNANSWERED, &a));
 	assert_true(engine_waiting_begin(eng, WAITING_UNANSWERED, &b));
 	assert_true(engine_waiting_begin(eng, WAITING_ANSWERED, &a)); /* somebody may say it now */
-	eng->waiting.vain[nfs4r_oid_hash(&a) % VAIN].until_ms = engine_now_ms(); /* a second later */
+	eng->runtime.waiting.vain[nfs4r_oid_hash(&a) % VAIN].until_ms = engine_now_ms(); /* a second later */
 	assert_true(engine_waiting_begin(eng, WAITING_UNANSWERED, &a));
 	free(eng);
 }
@@ -132,7 +132,7 @@ static void only_who_has_a_worker_is_counted(void **state)
 	for (size_t i = 0; i < sizeof(way) / sizeof(way[0]); i++) {
 		update_op_move(eng, &o, way[i]);
 		assert_int_equal(o.state, way[i]);
-		assert_int_equal(eng->waiting.all, counted[i]);
+		assert_int_equal(eng->runtime.waiting.all, counted[i]);
 	}
 	free(eng);
 }

@@ -263,7 +263,7 @@ bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct 
 
 static void list_change(struct fake *f, nfs4r_server_id s, const struct nfs4r_address *a)
 {
-	struct nfs4r_rpc_servers *l = &f->eng.list;
+	struct nfs4r_rpc_servers *l = &f->eng.membership.list;
 	uint32_t i = 0;
 
 	while (i < l->n && l->list[i].id != s)
@@ -273,10 +273,10 @@ static void list_change(struct fake *f, nfs4r_server_id s, const struct nfs4r_ad
 		l->list[i].port = a->port;
 		snprintf(l->list[i].host, sizeof(l->list[i].host), "%s", a->address);
 		l->n += i == l->n;
-		f->eng.servers |= NFS4R_BIT(s);
+		f->eng.membership.servers |= NFS4R_BIT(s);
 	} else if (i < l->n) {
 		l->list[i] = l->list[--l->n];
-		f->eng.servers &= ~NFS4R_BIT(s);
+		f->eng.membership.servers &= ~NFS4R_BIT(s);
 	}
 }
 
@@ -372,7 +372,7 @@ static enum nfs4r_status may_change(const struct fake *f, nfs4r_servers set, cha
 
 enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id s, char *why, size_t why_len)
 {
-	if (of(c)->eng.servers & NFS4R_BIT(s)) {
+	if (of(c)->eng.membership.servers & NFS4R_BIT(s)) {
 		snprintf(why, why_len, "it already belongs to this volume");
 		return NFS4R_INVAL;
 	}
@@ -609,9 +609,9 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 	}
 	eng->cfg.rpc.volume[3] = 7;
 	eng->cfg.lease_ms = 1000;
-	eng->list.n = FAKE_SERVERS;
-	memcpy(eng->list.list, eng->cfg.rpc.servers, sizeof(eng->list.list));
-	eng->servers = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3);
+	eng->membership.list.n = FAKE_SERVERS;
+	memcpy(eng->membership.list.list, eng->cfg.rpc.servers, sizeof(eng->membership.list.list));
+	eng->membership.servers = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3);
 	nfs4r_oid_root(&eng->root, eng->cfg.rpc.volume);
 	eng->ops = &lops;
 	eng->ctx = f;
@@ -621,15 +621,15 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 	eng->inc = 9;
 	f->stats.elections = 42;
 	f->view.fixed = f->view.member = true;
-	f->view.adopted.members = f->view.adopted.voters = f->view.adopted.servers = eng->servers;
-	eng->ready = true;
+	f->view.adopted.members = f->view.adopted.voters = f->view.adopted.servers = eng->membership.servers;
+	eng->runtime.ready = true;
 	eng->started_at_ms = engine_now_ms();
 	engine_asked_init(eng);
-	eng->executors = engine_pool_create(eng, "exec", 1, NULL);
-	eng->verifiers = engine_pool_create(eng, "verify", 1, NULL);
-	eng->appliers = engine_pool_create(eng, "apply", 1, NULL);
-	engine_pool_begin(eng->verifiers);
-	engine_pool_begin(eng->appliers);
+	eng->runtime.executors = engine_pool_create(eng, "exec", 1, NULL);
+	eng->admin.verifiers = engine_pool_create(eng, "verify", 1, NULL);
+	eng->replicate.appliers = engine_pool_create(eng, "apply", 1, NULL);
+	engine_pool_begin(eng->admin.verifiers);
+	engine_pool_begin(eng->replicate.appliers);
 	fake_add(f, 0, "", NFS4R_TYPE_DIR, "");
 	servers[self] = f;
 	return f;
@@ -637,12 +637,12 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 
 void fake_stop(struct fake *f)
 {
-	f->eng.stopping = true;
+	f->eng.door.stopping = true;
 	for (nfs4r_server_id id = 1; id <= FAKE_SERVERS; id++)
 		admin_verify_forget(&f->eng, id);
-	engine_pool_destroy(f->eng.verifiers);
-	engine_pool_destroy(f->eng.executors);
-	engine_pool_destroy(f->eng.appliers);
+	engine_pool_destroy(f->eng.admin.verifiers);
+	engine_pool_destroy(f->eng.runtime.executors);
+	engine_pool_destroy(f->eng.replicate.appliers);
 }
 
 void fake_free(struct fake *f)

@@ -87,7 +87,7 @@ static void status_tells_state_and_lag(void **state)
 	json_decref(a);
 
 	pthread_mutex_lock(&t->f[0]->eng.lock);
-	strcpy(t->f[0]->eng.halted, "the disk is full");
+	strcpy(t->f[0]->eng.runtime.halt.why, "the disk is full");
 	pthread_mutex_unlock(&t->f[0]->eng.lock);
 	a = ask(t, "status");
 	assert_string_equal(get_text(a, "state"), "halted");
@@ -122,7 +122,7 @@ static void status_warns_before_everything_is_copied(void **state)
 
 	pthread_mutex_lock(&t->f[0]->eng.lock); /* before anybody reads them; they do not change while a server runs */
 	t->f[0]->eng.cfg.retention_s = 30 * 86400;
-	t->f[0]->eng.retention.bytes_max = 1000u << 20;
+	t->f[0]->eng.membership.retention.bytes_max = 1000u << 20;
 	pthread_mutex_unlock(&t->f[0]->eng.lock);
 	expect_warning(t, 29 * 86400, 999u << 20, 0, 0, NULL);
 	expect_warning(t, 10 * 86400, 100u << 20, NFS4R_BIT(3), 0, NULL);
@@ -151,7 +151,7 @@ static void status_tells_the_active_view(void **state)
 	f->view.peer[3].known = f->view.peer[3].joining = true;
 	f->eng.cfg.lease_ms = 2000;
 	f->eng.cfg.silence_ms = 3000;
-	f->eng.lease_until_ms = engine_now_ms() + 1500;
+	f->eng.runtime.lease.until_ms = engine_now_ms() + 1500;
 	pthread_mutex_unlock(&f->eng.lock);
 	a = ask(t, "status");
 	view = json_object_get(a, "view");
@@ -180,7 +180,7 @@ static void status_tells_the_active_view(void **state)
 	pthread_mutex_lock(&f->eng.lock);
 	f->view.peer[2].left = false;
 	f->view.peer[2].silent_ms = 100;
-	f->eng.lease_until_ms = engine_now_ms() - 1;
+	f->eng.runtime.lease.until_ms = engine_now_ms() - 1;
 	pthread_mutex_unlock(&f->eng.lock);
 	a = ask(t, "status");
 	assert_string_equal(get_text(a, "state"), "no lease");

@@ -247,7 +247,7 @@ static void a_verify_says_that_an_import_is_running(void **state)
 
 	for (int running = 0; running <= 1; running++) {
 		pthread_mutex_lock(&t->f[0]->eng.lock);
-		t->f[0]->eng.import.phase = running ? IMPORT_RUNNING : IMPORT_COMPLETE;
+		t->f[0]->eng.start.import.phase = running ? IMPORT_RUNNING : IMPORT_COMPLETE;
 		pthread_mutex_unlock(&t->f[0]->eng.lock);
 		a = verify(t, "/", &l);
 		assert_int_equal(json_is_true(json_object_get(json_object_get(a, "result"), "importing")), running);

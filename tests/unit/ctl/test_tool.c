@@ -265,15 +265,15 @@ static void a_refusal_is_the_servers_sentence(void **state)
 /* All numbers are used: a sixteenth server has none left, and no place. */
 static void a_sixteenth_server_is_refused(void **state)
 {
-	struct nfs4r_rpc_servers before = f[0]->eng.list;
+	struct nfs4r_rpc_servers before = f[0]->eng.membership.list;
 
 	may_change(NFS4R_BIT(4));
 	assert_int_equal(run("server add 16 127.0.0.4"), 2);
 	has("give the number of the server, 1 to 15");
-	f[0]->eng.list.n = NFS4R_SERVERS_MAX;
+	f[0]->eng.membership.list.n = NFS4R_SERVERS_MAX;
 	assert_int_equal(run("server add 4 127.0.0.4"), 2);
 	has("a volume has at most 15 servers: remove one first");
-	f[0]->eng.list = before;
+	f[0]->eng.membership.list = before;
 }
 
 static void losing_updates_with_a_server_asks_for_confirmation(void **state)
@@ -465,7 +465,7 @@ static void health_is_one_line_and_an_exit_status(void **state)
 	assert_int_equal(run("health --max-lag 5"), 1);
 	assert_string_equal(out, "WARNING: volume home, server 1: serves; no connection with server 3 (connecting)\n");
 	pthread_mutex_lock(&f[0]->eng.lock);
-	snprintf(f[0]->eng.halted, sizeof(f[0]->eng.halted), "the disk is full");
+	snprintf(f[0]->eng.runtime.halt.why, sizeof(f[0]->eng.runtime.halt.why), "the disk is full");
 	pthread_mutex_unlock(&f[0]->eng.lock);
 	assert_int_equal(run("health"), 2);
 	assert_string_equal(out, "CRITICAL: volume home, server 1: halted: the disk is full; no connection with server 3 (connecting)\n");

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""No room calls one above it, and names say where they are (ARCHITECTURE.md, "The rooms of the engine"), by the symbols of the objects that were built and by what it includes. usage: rooms.py PROJECT FOLDER NM OBJECT..."""
+"""No room calls one above it, and names say where they are (ARCHITECTURE.md, "The rooms of the engine"), by the symbols of the objects that were built and by what it includes. No room writes the state of another. usage: rooms.py PROJECT FOLDER NM OBJECT..."""
 import os
 import re
 import subprocess
@@ -13,6 +13,10 @@ ROOMS = {  # folder of src -> its rooms, from the top; what lies in the folder i
 KEPT = {  # (file that calls, symbol): why that call upward stays. One that is no longer made has to go from here, too.
 }
 LEAST = {"engine": 300, "store": 150}  # calls down, or the test is blind
+# An assignment to what belongs to a room (engine_state.h), or a call that fills it in. What is written through another pointer is not seen.
+MEMBER = r"\beng->(\w+)\.(?:\w|\.|->|\[[^\]]*\])+"
+WRITES = re.compile(rf"{MEMBER}\s*(?:=(?!=)|\+\+|--|[-+|&^]=)|(?:\+\+|--)[\w>.-]*?{MEMBER}|\b(?:__atomic_\w*(?:add|sub|store|exchange)\w*|snprintf|memcpy|memset)\(&?[\w>.-]*?{MEMBER}")
+LEAST_WRITES = 80
 
 
 def room_of(path, rooms):
@@ -48,10 +52,32 @@ def check_includes(src, folder, rooms, bad):
         bad.append(f"only {seen} includes found: this test is blind")
 
 
+def check_writes(src, rooms, bad):
+    """The part of struct nfs4r_engine that belongs to a room is written there, and by the door."""
+    seen = 0
+    for room in ["", *rooms]:
+        for name in sorted(n for n in os.listdir(os.path.join(src, "engine", room)) if n.endswith(".c")):
+            with open(os.path.join(src, "engine", room, name), encoding="utf-8") as f:
+                lines = f.read().splitlines()
+            for number, line in enumerate(lines, 1):
+                for m in WRITES.finditer(line):
+                    its = next(g for g in m.groups() if g)
+                    seen += 1
+                    where = os.path.join("src/engine", room, name)
+                    if its not in ["door", "cfg", *rooms]:
+                        bad.append(f"{where}:{number}: eng->{its} is no part of a room")
+                    elif room and its != room:
+                        bad.append(f"{where}:{number} writes what belongs to {its}: {line.strip()}")
+    if seen < LEAST_WRITES:
+        bad.append(f"only {seen} assignments to the engine's state found: this test is blind")
+
+
 def main():
     root, folder, nm = sys.argv[1:4]
     rooms, bad = ROOMS[folder], []
     check_includes(os.path.join(root, "src"), folder, rooms, bad)
+    if folder == "engine":
+        check_writes(os.path.join(root, "src"), rooms, bad)
     defined, needs = symbols(nm, sys.argv[4:])
     home = {name: path for path, names in defined.items() for name in names}
     for path, names in sorted(defined.items()):

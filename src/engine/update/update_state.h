@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The part of struct nfs4r_engine that belongs to update/. */
+#ifndef NFS4R_ENGINE_UPDATE_STATE_H
+#define NFS4R_ENGINE_UPDATE_STATE_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+struct held_wait;
+struct opctx;
+
+struct update_state { /* eng->update; all under lock, but for the counter */
+	struct opctx *parked, *active, *remotes; /* remotes: forwarded ones from EXECUTE to EXECUTED or RETRY */
+	uint32_t nparked, nlonger; /* parked; workers that wait longer than usual (ops.c) */
+	pthread_cond_t idle_cond; /* stop: somebody has left an operation */
+
+	/* commit_wait.c */
+	struct held_wait *holds;
+	uint64_t next_hold; /* the number of the last one */
+
+	uint64_t done; /* updates of clients since the start, with atomic calls */
+};
+
+#endif
