@@ -309,10 +309,21 @@ void nfs4r_rpc_blame(struct nfs4r_rpc *rpc, nfs4r_server_id peer, const char *wh
 	rpc_peer_down(p, false, why);
 }
 
-/* On another lane they would pass by nfs4r_rpc_hold(). */
-static bool is_request(uint32_t type)
+enum nfs4r_lane nfs4r_lane_of(uint32_t type)
 {
-	return type == NFS4R_MSG_FORWARD || type == NFS4R_MSG_READ || type == NFS4R_MSG_VERIFY;
+	switch (type) {
+	case NFS4R_MSG_FORWARD:
+	case NFS4R_MSG_FORWARD_ANSWER:
+	case NFS4R_MSG_READ:
+	case NFS4R_MSG_READ_ANSWER:
+	case NFS4R_MSG_VERIFY:
+	case NFS4R_MSG_VERIFY_ANSWER:
+		return NFS4R_LANE_REQUEST;
+	case NFS4R_MSG_ENTRIES:
+		return NFS4R_LANE_BULK;
+	default:
+		return NFS4R_LANE_CONTROL;
+	}
 }
 
 struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t len)
@@ -329,10 +340,13 @@ struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t 
 			peer_broke(c, bytes, len, why);
 		return NULL;
 	}
-	if (c->lane != NFS4R_LANE_REQUEST && is_request(m->type)) {
+	if (c->lane != nfs4r_lane_of(m->type)) { /* there it would pass by nfs4r_rpc_hold(), or by what is taken of lane CONTROL (pace.c) */
+		static const char *const names[] = { "it belongs to lane CONTROL", "it belongs to lane REQUEST", "it belongs to lane BULK" };
+
+		why = names[nfs4r_lane_of(m->type)];
 		nfs4r_msg_fini(m);
 		free(m);
-		peer_broke(c, bytes, len, "it belongs to lane REQUEST");
+		peer_broke(c, bytes, len, why);
 		return NULL;
 	}
 	struct nfs4r_msg *small = realloc(m, nfs4r_msg_bytes(m->type)); /* thousands may wait */

@@ -84,6 +84,7 @@ static uint32_t record_header(struct rpc_conn *c, const uint8_t *p, uint32_t hav
 	if (last && c->record_len == 0 && have >= len) {
 		c->fragments = 0;
 		rpc_deliver(c, p + 4, len);
+		rpc_pace_took(c);
 		return 4 + len;
 	}
 	if (!record_grow(c, len, last)) {
@@ -117,6 +118,7 @@ static bool record_fragment(struct rpc_conn *c, uint32_t *pos)
 	c->record_len = c->fragments = 0;
 	c->fragment_last = false;
 	rpc_deliver(c, record->data, n);
+	rpc_pace_took(c);
 	nfs4r_buf_put(record);
 	return true;
 }
@@ -129,6 +131,7 @@ void rpc_record_parse(struct rpc_conn *c)
 	if (c->parsing)
 		return;
 	c->parsing = true;
+	rpc_pace_begin(c);
 	while (!rpc_conn_dead(c) && !c->held && !rpc_conn_is_full(c)) {
 		if (c->fragment_left > 0 || c->fragment_last) {
 			if (!record_fragment(c, &pos))
@@ -142,6 +145,7 @@ void rpc_record_parse(struct rpc_conn *c)
 			break;
 		pos += used;
 	}
+	rpc_pace_end(c);
 	c->parsing = false;
 	if (rpc_conn_dead(c))
 		c->in_len = pos = 0;

@@ -273,6 +273,8 @@ static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
 	uv_timer_init(&rpc->loop, &rpc->tick);
 	rpc->tick.data = rpc;
 	uv_timer_start(&rpc->tick, rpc_tick, 0, tick);
+	uv_timer_init(&rpc->loop, &rpc->pace);
+	rpc->pace.data = rpc;
 	if (rpc_warm_init(rpc) != NFS4R_OK)
 		return rpc_bad_config(why, "no memory for the transport");
 	return rpc->cfg.held ? hold(rpc, why) : thread_start(rpc, why);

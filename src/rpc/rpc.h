@@ -30,6 +30,9 @@ enum nfs4r_lane {
 	NFS4R_LANES = 3,
 };
 
+/* Where messages of that type belong, and are taken from. */
+enum nfs4r_lane nfs4r_lane_of(uint32_t type);
+
 enum nfs4r_security { NFS4R_SECURITY_NONE = 1 /* krb5, krb5i, krb5p follow */ };
 
 enum nfs4r_log_level { NFS4R_LOG_ERROR = 1, NFS4R_LOG_WARN = 2, NFS4R_LOG_INFO = 3, NFS4R_LOG_DEBUG = 4 };

@@ -119,6 +119,11 @@ struct rpc_conn {
 	uint32_t record_len, fragment_left, fragments;
 	bool fragment_last, parsing;
 
+	struct { /* pace.c; of lane CONTROL */
+		uint64_t begun_ms, used_ns, since_ns; /* the window; processor time in it; since_ns: parsing, since then. 0: it is not */
+		uint64_t messages, until_ms;	      /* in it; nothing is read before */
+	} pace;
+
 	/* conn.c: writing */
 	struct rpc_queue own; /* the transport's messages: they go before the lane's queue */
 	struct rpc_node *writing; /* records of the write that is under way */
@@ -216,7 +221,7 @@ struct nfs4r_rpc {
 	uint64_t session; /* last one used */
 	uv_loop_t loop;
 	uv_async_t wake;
-	uv_timer_t tick, warm;
+	uv_timer_t tick, warm, pace;
 	struct nfs4r_buf *padding; /* a record of it; NULL: none is sent */
 	uv_tcp_t listeners[RPC_ADDRS_MAX];
 	uint32_t nlisteners;
@@ -255,7 +260,7 @@ __attribute__((format(printf, 3, 4))) void rpc_log(struct nfs4r_rpc *rpc, enum n
 __attribute__((format(printf, 4, 5))) void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *fmt, ...);
 /* At most RPC_LOG_OFTEN, and one with the same @each, its digits aside; NULL: as many. */
 __attribute__((format(printf, 5, 6))) void rpc_log_often(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *each, const char *fmt, ...);
-enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106, RPC_LOG_CONGESTION = 107, RPC_LOG_BULK = 108, RPC_LOG_UP = 109, RPC_LOG_TOLD = 110, RPC_LOG_WARM = 111 };
+enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106, RPC_LOG_CONGESTION = 107, RPC_LOG_BULK = 108, RPC_LOG_UP = 109, RPC_LOG_TOLD = 110, RPC_LOG_WARM = 111, RPC_LOG_PACE = 112 };
 uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr);
 
 /* queue.c; the holder's lock, if it has one, is the caller's business */
@@ -291,6 +296,17 @@ void rpc_tune_shared(const uv_handle_t *h);
 /* The other side may take nothing for long (nfs4r_rpc_hold): TCP does not end the connection for that. */
 void rpc_tune_held(const uv_handle_t *h);
 
+/* pace.c: what one server's lane CONTROL may take of a processor */
+#define RPC_PACE_WINDOW_MS 100
+#define RPC_PACE_MESSAGES 256
+#define RPC_PACE_SHARE 10
+#define RPC_PACE_TICK_MS 10
+void rpc_pace_begin(struct rpc_conn *c); /* records are parsed */
+void rpc_pace_took(struct rpc_conn *c);  /* one was delivered */
+void rpc_pace_end(struct rpc_conn *c);
+bool rpc_pace_is_over(const struct rpc_conn *c); /* it has taken too much: nothing is read for a while */
+void rpc_pace_timer(uv_timer_t *t);
+
 /* conn.c */
 struct rpc_conn *rpc_conn_new(struct nfs4r_rpc *rpc); /* NULL: out of memory */
 void rpc_conn_start(struct rpc_conn *c);	      /* connected: socket options, reading */
@@ -317,7 +333,9 @@ static inline bool rpc_conn_dead(const struct rpc_conn *c)
 /* Nothing more is to be taken from it now. */
 static inline bool rpc_conn_is_full(const struct rpc_conn *c)
 {
-	return c->lane == NFS4R_LANE_REQUEST && c->state == RPC_CONN_READY && atomic_load_explicit(&c->peer->full, memory_order_relaxed);
+	if (c->lane == NFS4R_LANE_REQUEST)
+		return c->state == RPC_CONN_READY && atomic_load_explicit(&c->peer->full, memory_order_relaxed);
+	return rpc_pace_is_over(c);
 }
 
 static inline uint32_t rpc_conn_slot(const struct rpc_conn *c)

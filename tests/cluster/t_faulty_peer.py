@@ -29,6 +29,7 @@ BACK = 24 * MIB         # in the end, over the least before: threads that an att
 PEAK = 96 * MIB         # meanwhile: 18 connections with a record of 4 MiB each, or 56 MiB of answers (control 6.11), and a quarter for the allocator
 LOG_MAX = 24 * 1024     # bytes of log that one attack may cause at a server
 HALF_OPEN = 600
+FLOOD = 10000           # messages of lane CONTROL in a second
 NUMBERS = 64            # a view's number is its proposer's id modulo that
 
 
@@ -245,6 +246,13 @@ def answers_that_are_not_read(stage):
     return Attack(stage, 'deaf', 'link', stage.oids['link']).run()
 
 
+def messages_without_end(stage):
+    a = Attack(stage, 'flood', FLOOD)
+    note = a.run()
+    a.logged('server 3 sends so many messages that it is heard more slowly')
+    return note
+
+
 def half_open_connections(stage):
     a = Attack(stage, 'half-open', HALF_OPEN)
     note = a.run()
@@ -287,7 +295,7 @@ def restarted(stage):
     bed.eventually(60, whole, 'not all serve', 0.5)
 
 
-PARTS = (local_user, another_servers_name, a_view_of_nobody, entries_of_another, many_reads, many_sums, records_that_do_not_end, answers_that_are_not_read, half_open_connections,
+PARTS = (local_user, another_servers_name, a_view_of_nobody, entries_of_another, many_reads, many_sums, records_that_do_not_end, answers_that_are_not_read, messages_without_end, half_open_connections,
          lines_of_the_log, wrong_shapes, server_3_itself, memory_is_given_back, restarted)
 
 

@@ -48,34 +48,17 @@ void engine_log_often(struct nfs4r_engine *eng, enum saying what, nfs4r_server_i
 		engine_log(eng, level, "%s", text);
 }
 
-static enum nfs4r_lane lane_of(uint32_t type)
-{
-	switch (type) {
-	case NFS4R_MSG_FORWARD:
-	case NFS4R_MSG_FORWARD_ANSWER:
-	case NFS4R_MSG_READ:
-	case NFS4R_MSG_READ_ANSWER:
-	case NFS4R_MSG_VERIFY:
-	case NFS4R_MSG_VERIFY_ANSWER:
-		return NFS4R_LANE_REQUEST;
-	case NFS4R_MSG_ENTRIES:
-		return NFS4R_LANE_BULK;
-	default:
-		return NFS4R_LANE_CONTROL;
-	}
-}
-
 void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg)
 {
 	/* A message that cannot go is lost like on the wire; the core repeats what matters. */
 	if (eng->rpc && !eng->runtime.mute)
-		(void)nfs4r_rpc_send(eng->rpc, to, lane_of(msg->type), msg);
+		(void)nfs4r_rpc_send(eng->rpc, to, nfs4r_lane_of(msg->type), msg);
 }
 
 /* Can be copied as it is. Of the control lane only JOINROWS points to anything, and that only until the core's next step. */
 static bool is_flat(uint32_t type)
 {
-	return lane_of(type) == NFS4R_LANE_CONTROL && type != NFS4R_MSG_JOINROWS;
+	return nfs4r_lane_of(type) == NFS4R_LANE_CONTROL && type != NFS4R_MSG_JOINROWS;
 }
 
 void engine_send_durable(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg)

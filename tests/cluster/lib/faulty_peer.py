@@ -469,6 +469,25 @@ class Stall(Attack):
         return peer
 
 
+class Flood(Attack):
+    """ARG N: so many messages of lane CONTROL in a second, in turns what it has of its own log, and HEARTBEATs. Each is right, and is taken."""
+    pause = 0.01
+
+    def __init__(self, me, address, heard, n):
+        super().__init__(me, address, heard)
+        self.each = int(n) // 100
+
+    def step(self):
+        control = self.peer.lanes[CONTROL]
+        if not self.peer.room(CONTROL) or not self.peer.beat:
+            return
+        beat = heartbeat(self.peer.beat, self.heard['view'], 0)
+        for i in range(self.each):
+            self.n += 1
+            control.tell(positions(self.me, 0) if i % 2 else beat)
+        self.said['messages'] += self.each
+
+
 class HalfOpen(Attack):
     """ARG: how many connections that say nothing. Those that the other side closes are opened again."""
     def __init__(self, me, address, heard, n):
@@ -541,7 +560,7 @@ class Lines(Attack):
             raise Gone
 
 
-KINDS = {'other-server': OtherServer, 'view': View, 'entries': Entries, 'shapes': Shapes, 'questions': Questions, 'deaf': Deaf, 'stall': Stall, 'half-open': HalfOpen, 'lines': Lines}
+KINDS = {'other-server': OtherServer, 'view': View, 'entries': Entries, 'shapes': Shapes, 'questions': Questions, 'deaf': Deaf, 'flood': Flood, 'stall': Stall, 'half-open': HalfOpen, 'lines': Lines}
 
 
 class LocalUser(Attack):

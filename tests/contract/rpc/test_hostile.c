@@ -318,35 +318,46 @@ static void test_numbers_in_the_wrong_place(void **state)
 	}
 }
 
-/* Questions come on the lane that can be held. */
-static void test_questions_in_the_wrong_place(void **state)
+/* Questions come on the lane that can be held, and what the core hears on the one of which not more is taken than a share of a processor. */
+static void test_messages_in_the_wrong_place(void **state)
 {
-	static const enum nfs4r_lane lanes[] = { NFS4R_LANE_CONTROL, NFS4R_LANE_BULK };
-	struct nfs4r_msg *m = calloc(1, sizeof(*m));
-	struct nfs4r_buf *b;
-	uint32_t mark;
+	static const struct {
+		enum nfs4r_lane lane;
+		uint32_t type;
+		const char *why;
+	} cases[] = {
+		{ NFS4R_LANE_CONTROL, NFS4R_MSG_VERIFY, "it belongs to lane REQUEST" },
+		{ NFS4R_LANE_BULK, NFS4R_MSG_VERIFY, "it belongs to lane REQUEST" },
+		{ NFS4R_LANE_REQUEST, NFS4R_MSG_PULL, "it belongs to lane CONTROL" },
+		{ NFS4R_LANE_BULK, NFS4R_MSG_PULL, "it belongs to lane CONTROL" },
+	};
 
-	m->type = NFS4R_MSG_VERIFY;
-	b = nfs4r_msg_encode(m);
-	mark = htonl(b->len | 0x80000000);
-	for (uint32_t i = 0; i < 2; i++) {
+	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct nfs4r_msg *m = calloc(1, sizeof(*m));
 		struct world *w = one_of_two();
+		struct nfs4r_buf *b;
 		struct fake f;
+		uint32_t mark;
 
+		m->type = cases[i].type;
+		if (m->type == NFS4R_MSG_PULL)
+			m->pull.log = 1;
+		b = nfs4r_msg_encode(m);
+		mark = htonl(b->len | 0x80000000);
 		fake_call(&f, &w->s[1], &w->s[0], 1);
-		if (lanes[i] == NFS4R_LANE_BULK)
-			fake_tell_number(f.fd[lanes[i]], 1);
-		fake_write(f.fd[lanes[i]], &mark, 4);
-		fake_write(f.fd[lanes[i]], b->data, b->len);
+		if (cases[i].lane == NFS4R_LANE_BULK)
+			fake_tell_number(f.fd[cases[i].lane], 1);
+		fake_write(f.fd[cases[i].lane], &mark, 4);
+		fake_write(f.fd[cases[i].lane], b->data, b->len);
 		world_wait(&w->s[0], w_s->downs[2] == 1);
-		assert_int_equal(world_logged(&w->s[0], "it belongs to lane REQUEST"), 1);
+		assert_int_equal(world_logged(&w->s[0], cases[i].why), 1);
 		assert_int_equal(world_get(&w->s[0], w_s->messages), 0);
 		fake_close(&f);
 		world_fini(w);
 		free(w);
+		nfs4r_buf_put(b);
+		free(m);
 	}
-	nfs4r_buf_put(b);
-	free(m);
 }
 
 /* Padding means nothing, on lane BULK, anywhere but between a number and its message. */
@@ -573,13 +584,12 @@ static void test_security_layer(void **state)
 		w->s[i].cfg.security = 2;
 	world_start_all(w);
 	world_wait_all_up(w);
-	m->type = NFS4R_MSG_PULL;
-	m->pull.log = 1;
+	m->type = NFS4R_MSG_VERIFY;
 	for (uint64_t i = 1; i <= 1000; i++) {
-		m->pull.from = i;
+		m->verify.id = i;
 		assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 2, NFS4R_LANE_REQUEST, m), NFS4R_OK);
 	}
-	world_wait(&w->s[1], w_s->last_pull == 1000);
+	world_wait(&w->s[1], w_s->last_question == 1000);
 	world_fini(w);
 	/* One with, one without: both say so. */
 	for (int with = 0; with < 2; with++) {
@@ -607,7 +617,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_too_much_ahead),
 		cmocka_unit_test(test_numbers_in_the_wrong_place),
-		cmocka_unit_test(test_questions_in_the_wrong_place),
+		cmocka_unit_test(test_messages_in_the_wrong_place),
 		cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_fragments_too_long_together),
 		cmocka_unit_test(test_silence),

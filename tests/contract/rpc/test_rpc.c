@@ -16,13 +16,12 @@
 
 #define BULK_CONNECTIONS 4 /* the default */
 
-static void send_pull(struct world_server *s, nfs4r_server_id to, uint64_t number)
+static void send_question(struct world_server *s, nfs4r_server_id to, uint64_t number)
 {
 	struct nfs4r_msg *m = calloc(1, sizeof(*m));
 
-	m->type = NFS4R_MSG_PULL;
-	m->pull.log = 1;
-	m->pull.from = number;
+	m->type = NFS4R_MSG_VERIFY;
+	m->verify.id = number;
 	assert_int_equal(nfs4r_rpc_send(s->rpc, to, NFS4R_LANE_REQUEST, m), NFS4R_OK);
 	free(m);
 }
@@ -86,8 +85,7 @@ static void test_restart_with_new_incarnation(void **state)
 
 		world_stop(w, i);
 		world_wait(&w->s[1 - i], w_s->downs[i + 1] == (round + 1) / 2);
-		m->type = NFS4R_MSG_PULL;
-		m->pull.log = 1;
+		m->type = NFS4R_MSG_VERIFY;
 		assert_int_equal(nfs4r_rpc_send(w->s[1 - i].rpc, (nfs4r_server_id)(i + 1),
 						NFS4R_LANE_REQUEST, m), NFS4R_UNKNOWN);
 		w->s[i].cfg.inc += 1000;
@@ -114,11 +112,11 @@ static void order_and_sizes(uint32_t connections)
 	for (uint32_t round = 0; round < 3; round++) {
 		for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 			assert_int_equal(send_entry(&w->s[0], 2, ++number, sizes[i]), NFS4R_OK);
-			send_pull(&w->s[0], 2, number);
+			send_question(&w->s[0], 2, number);
 			bytes += sizes[i];
 		}
 	}
-	world_wait(&w->s[1], w_s->last_entry == number && w_s->last_pull == number);
+	world_wait(&w->s[1], w_s->last_entry == number && w_s->last_question == number);
 	assert_int_equal(world_get(&w->s[1], w_s->bytes), bytes);
 	assert_int_equal(world_get(&w->s[1], w_s->messages), 2 * number);
 	world_fini(w);
@@ -146,9 +144,8 @@ static void *sender_run(void *arg)
 
 	for (uint64_t i = 1; i <= t->n; i++) {
 		if (t->lane == NFS4R_LANE_REQUEST) {
-			m->type = NFS4R_MSG_PULL;
-			m->pull.log = 1;
-			m->pull.from = i;
+			m->type = NFS4R_MSG_VERIFY;
+			m->verify.id = i;
 		} else {
 			m->type = NFS4R_MSG_RELEASE;
 			m->release.floor = i;
@@ -178,7 +175,7 @@ static void test_many_threads(void **state)
 	for (int i = 0; i < 4; i++)
 		pthread_join(th[i], NULL);
 	for (int i = 0; i < 2; i++)
-		world_wait(&w->s[i], w_s->last_pull == 5000 && w_s->last_release == 5000);
+		world_wait(&w->s[i], w_s->last_question == 5000 && w_s->last_release == 5000);
 	world_fini(w);
 	free(w);
 }
@@ -252,12 +249,12 @@ static void test_positions_supersede(void **state)
 	m->type = NFS4R_MSG_POSITIONS;
 	for (n = 1; n <= 10000; n++) {
 		m->positions.own_end = n;
-		assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 2, NFS4R_LANE_BULK, m), NFS4R_OK);
+		assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 2, NFS4R_LANE_CONTROL, m), NFS4R_OK);
 	}
 	pthread_mutex_unlock(&w->s[1].lock);
 	world_wait(&w->s[1], w_s->last_positions == 10000 && w_s->last_entry == 64);
 	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st));
-	assert_true(st.messages_sent < 64 + 100);
+	assert_true(st.messages_sent < 64 + 5000); /* the kernels take some */
 	free(m);
 	world_fini(w);
 	free(w);
@@ -366,7 +363,7 @@ static void test_a_held_lane_waits(void **state)
 	nfs4r_rpc_hold(w->s[1].rpc, 1, true);
 	for (int i = 0; i < 32; i++) /* more than the kernels take */
 		assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 2, NFS4R_LANE_REQUEST, m), NFS4R_OK);
-	send_pull(&w->s[0], 2, 1);
+	send_question(&w->s[0], 2, 1);
 	assert_in_range(nfs4r_rpc_answers(w->s[0].rpc, 2), 8u << 20, 33u << 20);
 	assert_int_equal(send_entry(&w->s[0], 2, 1, 100), NFS4R_OK);
 	world_wait(&w->s[1], w_s->last_entry == 1);
@@ -375,7 +372,7 @@ static void test_a_held_lane_waits(void **state)
 	assert_in_range(world_get(&w->s[1], w_s->messages), 1, 2);
 	assert_in_range(nfs4r_rpc_answers(w->s[0].rpc, 2), 8u << 20, 33u << 20);
 	nfs4r_rpc_hold(w->s[1].rpc, 1, false);
-	world_wait(&w->s[1], w_s->last_pull == 1 && w_s->messages == 34);
+	world_wait(&w->s[1], w_s->last_question == 1 && w_s->messages == 34);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(world_get(&w->s[i], w_s->downs[2 - i]), 0);
 	world_wait(&w->s[0], nfs4r_rpc_answers(w_s->rpc, 2) == 0);
@@ -391,6 +388,41 @@ static void test_a_held_lane_waits(void **state)
 	free(w);
 }
 
+#define COST_US 200   /* of a processor, for each message */
+#define FLOOD 4000    /* messages: 800 ms of it */
+#define SHARE_MAX 2000 /* of them within a second: a tenth of a processor is 500, and the first window has up to 256 + 32 more */
+
+/* A server without end of messages on lane CONTROL gets a tenth of a processor. The one beside it is heard at once, and in the end all have come, in order. */
+static void test_a_lane_that_costs_much_is_slowed(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_msg m = { .type = NFS4R_MSG_RELEASE };
+	uint64_t end, first;
+
+	world_init(w, 3);
+	world_start_all(w);
+	world_wait_all_up(w);
+	world_get(&w->s[0], w_s->cost_us = COST_US);
+	end = world_now_ns() + 1000000000;
+	for (uint64_t i = 1; i <= FLOOD; i++) {
+		m.release.floor = i;
+		assert_int_equal(nfs4r_rpc_send(w->s[1].rpc, 1, NFS4R_LANE_CONTROL, &m), NFS4R_OK);
+	}
+	world_wait(&w->s[0], w_s->last_release > 0);
+	send_question(&w->s[2], 1, 1);
+	world_wait(&w->s[0], w_s->last_question == 1);
+	world_wait(&w->s[0], world_now_ns() > end);
+	first = world_get(&w->s[0], w_s->last_release);
+	assert_in_range(first, 1, SHARE_MAX);
+	world_get(&w->s[0], w_s->cost_us = 0);
+	world_wait(&w->s[0], w_s->last_release == FLOOD);
+	assert_int_equal(world_logged(&w->s[0], "server 2 sends so many messages that it is heard more slowly"), 1);
+	assert_int_equal(world_get(&w->s[0], w_s->broken_order), 0);
+	assert_int_equal(world_get(&w->s[0], w_s->downs[2] + w_s->downs[3]), 0);
+	world_fini(w);
+	free(w);
+}
+
 /* An event that takes longer than the silence allowed is not the peer's silence. */
 static void test_own_stall_is_not_silence(void **state)
 {
@@ -402,12 +434,12 @@ static void test_own_stall_is_not_silence(void **state)
 	world_start_all(w);
 	world_wait_all_up(w);
 	pthread_mutex_lock(&w->s[1].lock);
-	send_pull(&w->s[0], 2, 1);
+	send_question(&w->s[0], 2, 1);
 	for (end = world_now_ns() + 600000000; world_now_ns() < end;)
 		sched_yield();
 	pthread_mutex_unlock(&w->s[1].lock);
 	end = world_now_ns() + 300000000;
-	world_wait(&w->s[1], world_now_ns() > end && w_s->last_pull == 1);
+	world_wait(&w->s[1], world_now_ns() > end && w_s->last_question == 1);
 	assert_int_equal(world_get(&w->s[1], w_s->downs[1]), 0);
 	world_fini(w);
 	free(w);
@@ -696,7 +728,7 @@ static void test_speed(void **state)
 	t.s = &w->s[0];
 	start = world_now_ns();
 	sender_run(&t);
-	world_wait(&w->s[1], w_s->last_pull == 10000);
+	world_wait(&w->s[1], w_s->last_question == 10000);
 	took = world_now_ns() - start;
 	printf("10000 small messages: %.1f ms, %.0f per second\n", (double)took / 1e6, 1e13 / (double)took);
 	start = world_now_ns();
@@ -708,7 +740,7 @@ static void test_speed(void **state)
 	world_get(&w->s[1], w_s->echo = true);
 	for (uint64_t i = 0; i < 2000; i++) {
 		start = world_now_ns();
-		send_pull(&w->s[0], 2, 10001 + i);
+		send_question(&w->s[0], 2, 10001 + i);
 		world_wait(&w->s[0], w_s->echoes == 10001 + i);
 		rt[i] = world_now_ns() - start;
 	}
@@ -757,6 +789,7 @@ int main(void)
 		cmocka_unit_test(test_own_stall_is_not_silence),
 		cmocka_unit_test(test_connections_are_tuned),
 		cmocka_unit_test(test_a_held_lane_waits),
+		cmocka_unit_test(test_a_lane_that_costs_much_is_slowed),
 		cmocka_unit_test(test_unknown_congestion_control_is_passed_over),
 		cmocka_unit_test(test_new_connections_get_padding),
 		cmocka_unit_test(test_padding_only_where_it_is_of_use),

@@ -58,7 +58,7 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	s->early += !s->up[peer];
 	s->up[peer] = false;
 	s->downs[peer]++;
-	s->last_pull = s->last_release = s->last_entry = 0;
+	s->last_pull = s->last_question = s->last_release = s->last_entry = 0;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -70,21 +70,41 @@ static void rises(struct world_server *s, uint64_t *last, uint64_t now)
 	*last = now;
 }
 
+static uint64_t processor_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void work(uint32_t us)
+{
+	uint64_t end = processor_ns() + (uint64_t)us * 1000;
+
+	while (us && processor_ns() < end)
+		;
+}
+
 static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	struct world_server *s = ctx;
 	struct nfs4r_msg *answer = NULL;
 
 	pthread_mutex_lock(&s->lock);
+	work(s->cost_us);
 	s->messages++;
 	s->early += !s->up[from];
 	switch (m->type) {
 	case NFS4R_MSG_PULL:
 		rises(s, &s->last_pull, m->pull.from);
+		break;
+	case NFS4R_MSG_VERIFY:
+		rises(s, &s->last_question, m->verify.id);
 		if (s->echo) {
 			answer = calloc(1, sizeof(*answer));
-			answer->type = NFS4R_MSG_VERIFY;
-			answer->verify.id = m->pull.from;
+			answer->type = NFS4R_MSG_VERIFY_ANSWER;
+			answer->verify.id = m->verify.id;
 		}
 		break;
 	case NFS4R_MSG_RELEASE:
@@ -99,7 +119,7 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *m)
 		s->broken_order += m->positions.own_end < s->last_positions;
 		s->last_positions = m->positions.own_end;
 		break;
-	case NFS4R_MSG_VERIFY:
+	case NFS4R_MSG_VERIFY_ANSWER:
 		s->echoes = m->verify.id;
 		break;
 	default:

@@ -23,9 +23,10 @@ struct world_server {
 	bool up[NFS4R_SERVERS_MAX + 1];
 	uint64_t inc[NFS4R_SERVERS_MAX + 1];
 	uint64_t messages, bytes, broken_order, early;
-	uint64_t last_pull, last_release, last_entry; /* numbers that have to rise */
+	uint64_t last_pull, last_question, last_release, last_entry; /* numbers that have to rise */
 	uint64_t echoes;
-	bool echo; /* answer PULL with VERIFY */
+	uint32_t cost_us; /* of a processor that each message takes */
+	bool echo; /* answer VERIFY with VERIFY_ANSWER */
 	uint64_t last_positions;
 	char log[WORLD_LOG];
 	size_t log_len;
