@@ -310,6 +310,81 @@ static bool nothing_is_accepted_unpromised(struct net *n)
 	return all_stay(n, NFS4R_MSG_ACCEPT, 1, false);
 }
 
+static uint64_t promised(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(n->s[s].core, &v);
+	return v.promised;
+}
+
+#define LAST_NUMBER ((1ull << NFS4R_RECONF_SHIFT) - NFS4R_VIEW_STEP)
+
+/* Q proposes under its own numbers, each @rounds above the one before, to @to alone or to all (0); so often. */
+static void push(struct net *n, nfs4r_server_id to, uint64_t rounds, uint32_t times)
+{
+	struct nfs4r_msg m = { .type = NFS4R_MSG_PREPARE };
+
+	m.prepare.num = (promised(n, P) / NFS4R_VIEW_STEP) * NFS4R_VIEW_STEP + Q;
+	for (uint32_t i = 0; i < times; i++) {
+		m.prepare.num += rounds * NFS4R_VIEW_STEP;
+		if (m.prepare.num > LAST_NUMBER + Q)
+			m.prepare.num = LAST_NUMBER + Q;
+		for (nfs4r_server_id s = 1; s <= n->n; s++)
+			if (s != Q && (!to || s == to))
+				net_msg(n, Q, s, &m);
+		net_run(n, RTT(n));
+	}
+}
+
+/* Then Q dies, and the others have to make a view without it. */
+static bool q_is_removed(struct net *n)
+{
+	net_crash(n, Q);
+	return until_removed(n, P, Q, 20 * LEASE) && until_removed(n, S, Q, LEASE) && serves(n, P) && serves(n, S);
+}
+
+/* A number has 34 bits for its round. */
+static bool numbers_are_not_used_up(struct net *n)
+{
+	views(n);
+	push(n, 0, (1u << 24) - 1, 1025);
+	return q_is_removed(n);
+}
+
+/* Under what P has promised S would promise nothing, and under what S takes, P would not. */
+static bool one_server_is_not_pushed_away(struct net *n)
+{
+	views(n);
+	push(n, P, (1u << 24) - 1, 3);
+	return q_is_removed(n);
+}
+
+/* An answer to P's PREPARE with an accepted view that never was: it would be the base, and no HEARTBEAT would speak of a view as new as that. */
+static bool no_base_is_above_its_view(struct net *n)
+{
+	struct nfs4r_core_view v;
+	struct nfs4r_msg m = { .type = NFS4R_MSG_PROMISE };
+	uint64_t was, until;
+
+	views(n);
+	nfs4r_core_get_view(n->s[P].core, &v);
+	m.promise.accepted = v.accepted;
+	m.promise.accepted.num = LAST_NUMBER + Q;
+	m.promise.complete = true;
+	was = v.promised;
+	net_crash(n, S);
+	net_drop(n, Q, P, NFS4R_MSG_PROMISE);
+	for (until = n->now + 4 * LEASE; promised(n, P) == was && n->now < until;)
+		net_run(n, 1);
+	net_run(n, 2 * RTT(n));
+	net_pass_from(n, Q, P, NFS4R_MSG_PROMISE);
+	m.promise.num = m.promise.promised = promised(n, P);
+	net_msg(n, Q, P, &m);
+	net_run(n, 12 * LEASE);
+	return !(members(n, P) & NFS4R_BIT(S)) && serves(n, P) && serves(n, Q);
+}
+
 /* Q sends P an entry of S's log that S never made. It may be applied, and so would be, in S's name. */
 static bool nobody_speaks_for_another_log(struct net *n)
 {
@@ -344,6 +419,9 @@ static const struct prevents list[] = {
 	{ "log 4.17: nobody speaks for another server's log", F_ENTRIES_OF_ANYBODY, nobody_speaks_for_another_log },
 	{ "log 6.14: nobody adopts on one server's word", F_VIEW_BELIEVED, one_server_adopts_for_nobody },
 	{ "log 6.14: nor does one that just started", F_VIEW_BELIEVED, nor_for_one_that_starts },
+	{ "log 6.15: one server does not use up the numbers", F_NUMBERS_LEAP, numbers_are_not_used_up },
+	{ "log 6.15: one server is not pushed away from the others", F_NUMBERS_LEAP, one_server_is_not_pushed_away },
+	{ "log 6.15: a promise is not of a view with a higher number", F_NUMBERS_LEAP, no_base_is_above_its_view },
 	{ "log 6.14: what was not promised is not accepted", F_ACCEPT_UNPROMISED, nothing_is_accepted_unpromised },
 	{ "log 6.11: a lease that is given back is over", F_LEFT_KEEPS_LEASE, who_gave_its_lease_back_has_none },
 	{ "log 6.11: a new start has a new lease", F_LEFT_OF_OLD_START, a_new_start_has_a_new_lease },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A server that lies (log 4.17, 6.14): besides what it does as any other, it sends messages that are well formed and speak for somebody else: views that
+ * A server that lies (log 4.17, 6.14, 6.15): besides what it does as any other, it sends messages that are well formed and speak for somebody else: views that
  * nobody adopted, the one that it goes by with another secret, numbers of others, entries of others' logs, proposals, acks and answers in others' names. All other checks stay: none of the
  * messages may have any effect on the others. It says nothing false of itself, since that is believed; and it answers no PREPARE with a view that never was.
  */
@@ -50,12 +50,22 @@ static void false_secret(struct server *v, struct nfs4r_view *w)
 	w->secret[rng_below(&v->sim->lies, sizeof(w->secret))] ^= 1;
 }
 
+/* The last number of all, or one that is a leap ahead (log 6.15): many of them would end there, too. */
+static uint64_t too_high(struct server *v)
+{
+	struct nfs4r_core_view is;
+
+	if (v->sim->now / MS % 2)
+		return (1ull << NFS4R_RECONF_SHIFT) - NFS4R_VIEW_STEP + v->id;
+	nfs4r_core_get_view(v->core, &is);
+	return (is.promised / NFS4R_VIEW_STEP + (1u << 23)) * NFS4R_VIEW_STEP + v->id;
+}
+
 static void false_prepare(struct server *v, struct nfs4r_msg *m)
 {
 	struct rng *r = &v->sim->lies;
 
-	m->prepare.num = rng_chance(r, 500) ? (1ull << NFS4R_RECONF_SHIFT) - NFS4R_VIEW_STEP + v->id :
-					      rng_below(r, 100) * NFS4R_VIEW_STEP + another(v->sim, v->id, 0);
+	m->prepare.num = rng_chance(r, 500) ? too_high(v) : rng_below(r, 100) * NFS4R_VIEW_STEP + another(v->sim, v->id, 0);
 	m->prepare.remove = rng_next(r) & ((NFS4R_BIT(v->sim->plan.servers + 1) - 1) & ~(nfs4r_servers)1);
 }
 

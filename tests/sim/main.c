@@ -364,8 +364,8 @@ static const struct {
  * and a half from an announcement to the release, and then an update that one server lacks, and has only that claim to ask by. Two want a message of an old connection that comes when a new
  * one stands, and there are none here (net.c). The next one is about what an execution leaves behind when it fails, and none does here (t_prevents_stuck.c).
  * The next two are about room and limits (t_prevents_space.c); the reserve of a disk covers the first of them here. What the next one passes over is in the tree here all the same.
- * Of the last three, a server that halts ends here in the same moment and says nothing, everybody may do everything, and a volume with a fixed view has no secret
- * (t_prevents_stuck.c, t_prevents.c, t_prevents_secret.c).
+ * Of the last four, a server that halts ends here in the same moment and says nothing, everybody may do everything, a volume with a fixed view has no secret, and numbers last longer than a run does
+ * (t_prevents_stuck.c, t_prevents.c, t_prevents_secret.c, t_prevents_views.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE,	 F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,
@@ -384,7 +384,8 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_AS
 				      F_NARROWS_TWICE, F_SOURCE_ANEW, F_YIELD_WRITTEN, F_ANNOUNCED_UNSAVED,
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
-				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD };
+				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD,
+				      F_NUMBERS_LEAP };
 
 static bool is_elsewhere(uint32_t fault)
 {

@@ -55,7 +55,8 @@ void view_propose_later(struct nfs4r_core *c);
 uint64_t view_propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s);
 
 /* view_evidence.c: which view that somebody tells is adopted (log 6.14) */
-bool view_believe_is_far(const struct nfs4r_core *c, uint64_t num); /* farther ahead than any honest proposer comes */
+bool view_believe_may_rise(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num); /* to that number, by this server's word alone (log 6.15) */
+bool view_believe_saw(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num);      /* it speaks of that number: own ones are above, as far as it is taken. True: as a whole */
 void view_believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
 void view_believe_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest);
 void view_believe_run(struct nfs4r_core *c);

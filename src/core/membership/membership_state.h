@@ -51,6 +51,10 @@ struct believe { /* view_evidence.c */
 	struct nfs4r_view told[NFS4R_SERVERS_MAX + 1]; /* the last view that each peer said to be adopted; num 0: none */
 	uint64_t told_ms[NFS4R_SERVERS_MAX + 1];       /* since when it says one that is not adopted here */
 	uint64_t works_ms; /* when a majority was last heard that goes by the view adopted here */
+	uint64_t begun;	   /* the highest number known here at the start */
+	struct {
+		uint64_t rounds, at_ms; /* that its word alone may still raise the highest number here; as of then */
+	} room[NFS4R_SERVERS_MAX + 1];
 };
 
 struct view { /* view.c; the first lines are in the row 'V' */

@@ -219,7 +219,7 @@ bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_m
 	p->beats = p->met = true;
 	p->heard_ms = c->now;
 	p->view = m->heartbeat.view;
-	p->promised = view_believe_is_far(c, m->heartbeat.promised) ? 0 : m->heartbeat.promised;
+	p->promised = view_believe_saw(c, from, m->heartbeat.promised) ? m->heartbeat.promised : 0;
 	p->view_digest = m->heartbeat.view_digest;
 	p->accepted = m->heartbeat.accepted;
 	p->accepted_digest = m->heartbeat.accepted_digest;
@@ -643,12 +643,12 @@ static bool sane(struct nfs4r_core *c, const struct nfs4r_view *v)
 	return ok;
 }
 
-/* Log 6.14: a number bears the id of its proposer, and is not so high that there would soon be none left. */
+/* A number bears the id of its proposer (log 6.14), and is not so high that there would soon be none left (log 6.15). */
 static bool is_number_of(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num)
 {
-	if (num % NFS4R_VIEW_STEP == from && !view_believe_is_far(c, num))
+	if (num % NFS4R_VIEW_STEP == from && view_believe_may_rise(c, from, num))
 		return true;
-	out_complain(c, from, "proposed a view under a number that belongs to another server or is too high: no promise is given (log 6.14)");
+	out_complain(c, from, "proposed a view under a number that belongs to another server, or rises too fast: no promise is given (log 6.15)");
 	return false;
 }
 

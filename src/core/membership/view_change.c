@@ -137,13 +137,6 @@ static uint64_t clocks_apart_ms(const struct nfs4r_core *c)
 	return view_grant_ms(c) * 2 * c->cfg.drift_permille / 1000;
 }
 
-/* Of a configuration that this server knows nothing of it hears by a view, or not at all (log 9.3). */
-static void saw(struct nfs4r_core *c, uint64_t num)
-{
-	if (num > c->view.seen && !view_believe_is_far(c, num) && (state_reconf_said(c) || NFS4R_RECONF(num) <= NFS4R_RECONF(c->view.accepted.num)))
-		c->view.seen = num;
-}
-
 /* It has promised late, and accepts nothing that it has not promised (log 6.14). */
 static void ask_again(struct nfs4r_core *c, nfs4r_server_id from, bool refused)
 {
@@ -168,7 +161,7 @@ void view_propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const s
 
 	if (!is_vote(c, from))
 		return;
-	saw(c, m->promise.promised);
+	view_believe_saw(c, from, m->promise.promised);
 	if (!p->num || p->num != m->promise.num)
 		return;
 	if (p->accepting) {
@@ -177,6 +170,10 @@ void view_propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const s
 	}
 	if (m->promise.refused) {
 		view_propose_later(c);
+		return;
+	}
+	if (m->promise.accepted.num >= p->num && !FAULT(F_NUMBERS_LEAP)) {
+		out_complain(c, from, "says that it accepted a view with a higher number than the one that it promises: its promise does not count (log 6.15)");
 		return;
 	}
 	if (m->promise.accepted.num > p->base.num && view_secret_is_another(c, &m->promise.accepted)) {
@@ -361,7 +358,6 @@ static bool stuck_promise(struct nfs4r_core *c)
 	EACH_PEER(c, s)
 		if (state_view_hears(c, s) && c->peers[s].promised > top && NFS4R_RECONF(c->peers[s].promised) <= NFS4R_RECONF(c->view.accepted.num))
 			top = c->peers[s].promised;
-	saw(c, top);
 	if (top <= c->view.adopted.num) {
 		c->view.stuck_ms = 0;
 		return false;

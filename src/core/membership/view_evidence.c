@@ -16,18 +16,77 @@
 
 #include "core/membership/membership_int.h"
 
-#define FAR_ROUNDS (1ull << 24) /* a proposer that tries again every second for half a year */
+#define FAR_ROUNDS (1ull << 24)	    /* of a view that is believed without proof: a proposer that tries again every second for half a year */
+#define ROUNDS_AT_ONCE (1ull << 14) /* by one server's word */
+#define ROUNDS_A_SECOND 64	    /* after that: all numbers last for eight years */
 #define LOW(num) ((num) & ((1ull << NFS4R_RECONF_SHIFT) - 1))
 
-bool view_believe_is_far(const struct nfs4r_core *c, uint64_t num)
+static uint64_t top(const struct nfs4r_core *c)
 {
-	uint64_t top = view_highest(c) > c->view.seen ? view_highest(c) : c->view.seen;
+	uint64_t t = view_highest(c) > c->view.seen ? view_highest(c) : c->view.seen;
 
-	if (c->view.adopted.num > top)
-		top = c->view.adopted.num;
-	if (NFS4R_RECONF(num) > NFS4R_RECONF(top))
-		return LOW(num) > FAR_ROUNDS * NFS4R_VIEW_STEP;
-	return num > top && num - top > FAR_ROUNDS * NFS4R_VIEW_STEP;
+	return c->view.adopted.num > t ? c->view.adopted.num : t;
+}
+
+/* Rounds from one number to a higher one; of another configuration it begins with 0 (log 9.3). */
+static uint64_t rise(uint64_t from, uint64_t to)
+{
+	if (NFS4R_RECONF(to) > NFS4R_RECONF(from))
+		return LOW(to) / NFS4R_VIEW_STEP;
+	return to > from ? (to - from + NFS4R_VIEW_STEP - 1) / NFS4R_VIEW_STEP : 0;
+}
+
+static uint64_t room(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	uint64_t more = (c->now - c->believe.room[s].at_ms) * ROUNDS_A_SECOND / 1000;
+
+	if (more) {
+		c->believe.room[s].at_ms = c->now;
+		c->believe.room[s].rounds += more;
+		if (c->believe.room[s].rounds > ROUNDS_AT_ONCE)
+			c->believe.room[s].rounds = ROUNDS_AT_ONCE;
+	}
+	return FAULT(F_NUMBERS_LEAP) ? FAR_ROUNDS : c->believe.room[s].rounds;
+}
+
+static void spend(struct nfs4r_core *c, nfs4r_server_id s, uint64_t rounds)
+{
+	c->believe.room[s].rounds -= rounds < c->believe.room[s].rounds ? rounds : c->believe.room[s].rounds;
+}
+
+bool view_believe_may_rise(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num)
+{
+	uint64_t n = rise(top(c), num);
+
+	if (n > room(c, from))
+		return false;
+	spend(c, from, n);
+	return true;
+}
+
+/* Farther than that it is heard of again, and reached later. Of a configuration that this server knows nothing of it hears by a view, or not at all (log 9.3). */
+bool view_believe_saw(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num)
+{
+	uint64_t n = rise(top(c), num), most = room(c, from), base = top(c);
+
+	if (!state_reconf_said(c) && NFS4R_RECONF(num) > NFS4R_RECONF(c->view.accepted.num))
+		return n <= FAR_ROUNDS;
+	if (NFS4R_RECONF(num) > NFS4R_RECONF(base))
+		base = NFS4R_RECONF(num) << NFS4R_RECONF_SHIFT;
+	if (n > most && FAULT(F_NUMBERS_LEAP))
+		return false;
+	if (n > most)
+		num = base + most * NFS4R_VIEW_STEP;
+	spend(c, from, n < most ? n : most);
+	if (num > c->view.seen)
+		c->view.seen = num;
+	return n <= most;
+}
+
+/* Too high to be believed without proof, as seen from what this start began with. */
+static bool is_far(struct nfs4r_core *c, nfs4r_server_id s, uint64_t num)
+{
+	return rise(c->believe.begun, num) > FAR_ROUNDS && rise(top(c), num) > room(c, s);
 }
 
 static bool is_view(const struct nfs4r_view *v, uint64_t num, uint64_t digest)
@@ -91,7 +150,7 @@ static bool may_believe(struct nfs4r_core *c, nfs4r_server_id s, const struct nf
 
 	if (FAULT(F_VIEW_BELIEVED) || is_vouched(c, v))
 		return true;
-	if (view_believe_is_far(c, v->num) || !goes_by(c, s, v))
+	if (is_far(c, s, v->num) || !goes_by(c, s, v))
 		return false;
 	if (!state_memory_known(c))
 		return true;
@@ -168,4 +227,7 @@ void view_believe_forget(struct nfs4r_core *c, nfs4r_server_id s)
 void view_believe_started(struct nfs4r_core *c)
 {
 	c->believe.works_ms = c->now;
+	c->believe.begun = top(c);
+	EACH_PEER(c, s)
+		c->believe.room[s].rounds = ROUNDS_AT_ONCE;
 }
