@@ -70,8 +70,8 @@ static long runs_here(const char *folder, char *file, size_t len)
 static bool waits(const char *path, char *text, size_t len)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-	ssize_t n = held ? read(fd, text, len - 1) : 0;
+	bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	ssize_t n = locked ? read(fd, text, len - 1) : 0;
 
 	if (fd >= 0)
 		close(fd);

@@ -52,7 +52,7 @@ def give_up(b):
     bed.eventually(30, lambda: status(b, 2)['durability']['sealed'] == [3], lambda: f'{status(b, 2)["durability"]}', 0.1)
     took = time.time() - start
     b.sh(2, f'echo others >{DIR}/mine/others && echo others >>{DIR}/mine/shared')
-    return f'{r.stdout.split(";")[1].split(".")[0].strip()}; its log had ended {took:.1f} s later'
+    return f'{r.stdout.split(".")[0].strip()}; its log had ended {took:.1f} s later'
 
 
 def come_back(b, writer):

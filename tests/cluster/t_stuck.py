@@ -48,7 +48,7 @@ def says_why(b, mark, reason, remedy):
         bed.eventually(20, lambda: re.search(reason, row_of(b, s).get('cannot_apply', '')) and not row_of(b, s)['member'], lambda: f'status at site {s} says of it: {row_of(b, s)}', 0.2)
         bed.expect(row_of(b, s)['state'] == 'cannot apply', f'status at site {s} says of it: {row_of(b, s)}')
         b.says(s, mark[s], rf'server {SITE} was removed from the active view: it cannot apply an update \({reason}\)')
-    bed.expect('stuck: it cannot apply update' in b.ctl(SITE, 'status').stdout, b.ctl(SITE, 'status').stdout)
+    bed.expect('cannot apply: it cannot apply update' in b.ctl(SITE, 'status').stdout, b.ctl(SITE, 'status').stdout)
 
 
 def back(b, since):

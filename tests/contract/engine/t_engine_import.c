@@ -607,7 +607,7 @@ static void expect_notes(struct site *s, enum import_note kind, const char *file
 /* It was sent, and that was said; the last look at the end of the import finds it changed once more. */
 static void grows_again(struct site *s, const char *text)
 {
-	if (strstr(text, "/z/grows is taken into the volume, but not as it was") && odd.grown++ < 100) {
+	if (strstr(text, "/z/grows is changed") && odd.grown++ < 100) {
 		must_shell("echo more >>%s", odd.grows);
 		odd.grown = 100;
 	}

@@ -323,9 +323,9 @@ static void test_lmdb_missing(void **state)
 
 	path_of(path, "lmdb/data.mdb");
 	assert_int_equal(unlink(path), 0);
-	assert_refused(NFS4R_CORRUPT, "lmdb/data.mdb is missing", "anew");
+	assert_refused(NFS4R_CORRUPT, "lmdb/data.mdb is missing", "resync");
 	close(open(path, O_CREAT | O_WRONLY, 0600));
-	assert_refused(NFS4R_CORRUPT, "missing or empty", "anew");
+	assert_refused(NFS4R_CORRUPT, "missing or empty", "resync");
 }
 
 static void test_lmdb_of_nothing(void **state)
@@ -413,7 +413,7 @@ static void test_journal_missing(void **state)
 		path_of(path, name);
 		assert_int_equal(unlink(path), 0);
 	}
-	assert_refused(NFS4R_CORRUPT, "no journal files", "anew");
+	assert_refused(NFS4R_CORRUPT, "no journal files", "resync");
 }
 
 static void test_a_journal_file_missing_in_the_middle(void **state)
