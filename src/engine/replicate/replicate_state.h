@@ -17,7 +17,6 @@ struct replicate_state { /* eng->replicate; no lock needed */
 
 	/* staging_dir.c */
 	_Atomic bool hold_there; /* the hidden directory may be there */
-	_Atomic bool asides;	 /* some object was put aside since the start: a name may not be what the store says (log 4.13) */
 	_Atomic uint64_t strays_moved; /* since the start */
 	_Atomic unsigned strays; /* names of strays that are taken, as far as is known */
 };

@@ -426,10 +426,8 @@ static enum nfs4r_status park_moved(struct nfs4r_engine *eng, const struct nfs4r
 
 enum nfs4r_status replicate_staging_aside(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
 {
-	enum nfs4r_status st;
+	enum nfs4r_status st = make_created(eng, e, mask);
 
-	eng->replicate.asides = true;
-	st = make_created(eng, e, mask);
 	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
 		if (mask & 1u << i && e->parts[i].effect == NFS4R_EFF_PARENT)
 			st = park_moved(eng, e, &e->parts[i]);
