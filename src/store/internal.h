@@ -151,43 +151,43 @@ struct ov_need { /* what a change will add at most */
 	uint32_t rows, names, handles, core, marks;
 };
 
-struct nfs4r_overlay *nfs4r_ov_new(void);
+struct nfs4r_overlay *store_ov_new(void);
 /* And all below it. */
-void nfs4r_ov_free(struct nfs4r_overlay *ov);
+void store_ov_free(struct nfs4r_overlay *ov);
 /* After true, insertions within @need cannot fail. */
-bool nfs4r_ov_reserve(struct nfs4r_overlay *ov, const struct ov_need *need);
-void nfs4r_ov_need_row(struct ov_need *need, uint32_t nparents);
-void nfs4r_ov_need_name(struct ov_need *need, uint16_t len);
-void nfs4r_ov_need_handle(struct ov_need *need, uint8_t len);
-void nfs4r_ov_need_core(struct ov_need *need, uint16_t val_len);
-void nfs4r_ov_need_mark(struct ov_need *need);
-void *nfs4r_ov_alloc(struct nfs4r_overlay *ov, size_t n);
+bool store_ov_reserve(struct nfs4r_overlay *ov, const struct ov_need *need);
+void store_ov_need_row(struct ov_need *need, uint32_t nparents);
+void store_ov_need_name(struct ov_need *need, uint16_t len);
+void store_ov_need_handle(struct ov_need *need, uint8_t len);
+void store_ov_need_core(struct ov_need *need, uint16_t val_len);
+void store_ov_need_mark(struct ov_need *need);
+void *store_ov_alloc(struct nfs4r_overlay *ov, size_t n);
 
 /* find: NULL when not in the overlay. make: found or inserted (zeroed but for its key). */
-struct ov_row *nfs4r_ov_row(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
-struct ov_row *nfs4r_ov_make_row(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
-struct ov_name *nfs4r_ov_name(const struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
+struct ov_row *store_ov_row(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
+struct ov_row *store_ov_make_row(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
+struct ov_name *store_ov_name(const struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
 			      const char *s, uint16_t len);
-struct ov_name *nfs4r_ov_make_name(struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
+struct ov_name *store_ov_make_name(struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
 				   const char *s, uint16_t len);
-struct ov_handle *nfs4r_ov_handle(const struct nfs4r_overlay *ov, const void *h, uint8_t len);
-struct ov_handle *nfs4r_ov_make_handle(struct nfs4r_overlay *ov, const void *h, uint8_t len);
-struct ov_core *nfs4r_ov_core(const struct nfs4r_overlay *ov, const uint8_t *key, uint16_t len);
-struct ov_core *nfs4r_ov_make_core(struct nfs4r_overlay *ov, const uint8_t *key, uint16_t len);
-struct ov_mark *nfs4r_ov_mark(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
-struct ov_mark *nfs4r_ov_make_mark(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
+struct ov_handle *store_ov_handle(const struct nfs4r_overlay *ov, const void *h, uint8_t len);
+struct ov_handle *store_ov_make_handle(struct nfs4r_overlay *ov, const void *h, uint8_t len);
+struct ov_core *store_ov_core(const struct nfs4r_overlay *ov, const uint8_t *key, uint16_t len);
+struct ov_core *store_ov_make_core(struct nfs4r_overlay *ov, const uint8_t *key, uint16_t len);
+struct ov_mark *store_ov_mark(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
+struct ov_mark *store_ov_make_mark(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
 /* First slot of @dir with a cookie >= @cookie, in use or not. */
-struct ov_cookie *nfs4r_ov_cookie(const struct ov_row *dir, uint64_t cookie);
-struct ov_cookie *nfs4r_ov_make_cookie(struct nfs4r_overlay *ov, struct ov_row *dir,
+struct ov_cookie *store_ov_cookie(const struct ov_row *dir, uint64_t cookie);
+struct ov_cookie *store_ov_make_cookie(struct nfs4r_overlay *ov, struct ov_row *dir,
 				       uint64_t cookie);
 static inline bool ov_cookie_used(const struct ov_cookie *c)
 {
 	return c->name && !c->name->gone && c->name->cookie == c->cookie;
 }
 /* All nodes of a table sorted by @cmp into a new array (free() it); NULL when out of memory or empty. */
-struct ov_node **nfs4r_ov_sorted(const struct ov_table *t,
+struct ov_node **store_ov_sorted(const struct ov_table *t,
 				 int (*cmp)(const void *a, const void *b));
-uint64_t nfs4r_hash(const void *p, size_t len, uint64_t seed);
+uint64_t store_hash(const void *p, size_t len, uint64_t seed);
 
 /* ---- LMDB ------------------------------------------------------------ */
 
@@ -223,19 +223,19 @@ struct nfs4r_meta { /* what LMDB says about itself, in one record */
 	bool tail_lost;
 };
 
-enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t map_bytes, char *why);
-void nfs4r_db_close(struct nfs4r_db *db);
+enum nfs4r_status store_db_open(struct nfs4r_db *db, const char *dir, uint64_t map_bytes, char *why);
+void store_db_close(struct nfs4r_db *db);
 /* NFS4R_NOENT: an empty environment. */
-enum nfs4r_status nfs4r_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, char *why);
-int nfs4r_db_put_meta(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_meta *m);
-struct nfs4r_reader *nfs4r_db_begin(struct nfs4r_db *db);
-void nfs4r_db_end(struct nfs4r_db *db, struct nfs4r_reader *r);
+enum nfs4r_status store_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, char *why);
+int store_db_put_meta(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_meta *m);
+struct nfs4r_reader *store_db_begin(struct nfs4r_db *db);
+void store_db_end(struct nfs4r_db *db, struct nfs4r_reader *r);
 /* @db reads what @of does, while that is open and does not grow; for one thread. */
-void nfs4r_db_share(struct nfs4r_db *db, const struct nfs4r_db *of);
-void nfs4r_db_unshare(struct nfs4r_db *db);
+void store_db_share(struct nfs4r_db *db, const struct nfs4r_db *of);
+void store_db_unshare(struct nfs4r_db *db);
 /* Room for more; no reader of this process is inside while it happens. */
-int nfs4r_db_grow(struct nfs4r_db *db);
-enum nfs4r_status nfs4r_db_status(int rc);
+int store_db_grow(struct nfs4r_db *db);
+enum nfs4r_status store_db_status(int rc);
 
 /* ---- journal --------------------------------------------------------- */
 
@@ -306,16 +306,16 @@ struct nfs4r_wbuf { /* records being built, and reused */
 	bool bad; /* out of memory */
 };
 
-void nfs4r_rec_begin(struct nfs4r_wbuf *w, enum nfs4r_rec type);
-void nfs4r_rec_end(struct nfs4r_wbuf *w);
-void nfs4r_rec_bytes(struct nfs4r_wbuf *w, const void *p, size_t n);
-void nfs4r_rec_u8(struct nfs4r_wbuf *w, uint8_t v);
-void nfs4r_rec_u16(struct nfs4r_wbuf *w, uint16_t v);
-void nfs4r_rec_u32(struct nfs4r_wbuf *w, uint32_t v);
-void nfs4r_rec_u64(struct nfs4r_wbuf *w, uint64_t v);
-void nfs4r_rec_puts(struct nfs4r_wbuf *w, const struct nfs4r_put *puts, uint32_t n);
+void store_rec_begin(struct nfs4r_wbuf *w, enum nfs4r_rec type);
+void store_rec_end(struct nfs4r_wbuf *w);
+void store_rec_bytes(struct nfs4r_wbuf *w, const void *p, size_t n);
+void store_rec_u8(struct nfs4r_wbuf *w, uint8_t v);
+void store_rec_u16(struct nfs4r_wbuf *w, uint16_t v);
+void store_rec_u32(struct nfs4r_wbuf *w, uint32_t v);
+void store_rec_u64(struct nfs4r_wbuf *w, uint64_t v);
+void store_rec_puts(struct nfs4r_wbuf *w, const struct nfs4r_put *puts, uint32_t n);
 /* Give every record in @w its position (the first lies at @pos) and checksum. */
-void nfs4r_rec_seal(struct nfs4r_wbuf *w, nfs4r_journal_pos pos);
+void store_rec_seal(struct nfs4r_wbuf *w, nfs4r_journal_pos pos);
 
 struct nfs4r_rec_view {
 	nfs4r_journal_pos pos;
@@ -336,62 +336,62 @@ struct nfs4r_commit_head { /* beginning of a COMMIT's or an INTENT's body, befor
 	bool own;
 };
 #define COMMIT_HEAD 28
-void nfs4r_rec_commit_head(struct nfs4r_wbuf *w, const struct nfs4r_entry *e, bool own);
-bool nfs4r_rd_commit_head(const struct nfs4r_rec_view *r, struct nfs4r_commit_head *h);
+void store_rec_commit_head(struct nfs4r_wbuf *w, const struct nfs4r_entry *e, bool own);
+bool store_rd_commit_head(const struct nfs4r_rec_view *r, struct nfs4r_commit_head *h);
 
 /* false: no whole record with a right checksum at @p. @total: header, body and padding. */
-bool nfs4r_rec_parse(const uint8_t *p, size_t left, nfs4r_journal_pos pos,
+bool store_rec_parse(const uint8_t *p, size_t left, nfs4r_journal_pos pos,
 		     struct nfs4r_rec_view *out, size_t *total);
 
-void nfs4r_seg_name(nfs4r_journal_pos start, char out[32]);
-void nfs4r_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j, nfs4r_journal_pos start);
+void store_seg_name(nfs4r_journal_pos start, char out[32]);
+void store_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j, nfs4r_journal_pos start);
 /* NFS4R_OK, MALFORMED (not a header), MISMATCH (other format, volume, server). @why gets a text. */
-enum nfs4r_status nfs4r_seg_check_header(const struct nfs4r_journal *j, const uint8_t *p, size_t len,
+enum nfs4r_status store_seg_check_header(const struct nfs4r_journal *j, const uint8_t *p, size_t len,
 					 nfs4r_journal_pos start, char *why);
 /* New last segment; on stable storage with the next sync. */
-enum nfs4r_status nfs4r_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos start);
+enum nfs4r_status store_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos start);
 /*
- * Another description of the last file, which begins at @start; -1: none. The kernel tells each description of an error once, so who syncs beside nfs4r_jnl_sync() must not do
+ * Another description of the last file, which begins at @start; -1: none. The kernel tells each description of an error once, so who syncs beside store_jnl_sync() must not do
  * that through the journal's own. lay_lock held.
  */
-int nfs4r_seg_open_again(const struct nfs4r_journal *j, nfs4r_journal_pos start);
-enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start, int fd, uint64_t size);
+int store_seg_open_again(const struct nfs4r_journal *j, nfs4r_journal_pos start);
+enum nfs4r_status store_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start, int fd, uint64_t size);
 /* Starts of the segment files in the directory, ascending; free() the array. */
-enum nfs4r_status nfs4r_seg_list(int dirfd, nfs4r_journal_pos **starts, uint32_t *n);
+enum nfs4r_status store_seg_list(int dirfd, nfs4r_journal_pos **starts, uint32_t *n);
 /* Segment that holds @pos; NULL if none. Under segs_lock. */
-struct nfs4r_segment *nfs4r_seg_at(struct nfs4r_journal *j, nfs4r_journal_pos pos);
+struct nfs4r_segment *store_seg_at(struct nfs4r_journal *j, nfs4r_journal_pos pos);
 /* The record at @pos is entry @lsn of @log. */
-void nfs4r_seg_note(struct nfs4r_journal *j, nfs4r_journal_pos pos, nfs4r_server_id log,
+void store_seg_note(struct nfs4r_journal *j, nfs4r_journal_pos pos, nfs4r_server_id log,
 		    nfs4r_lsn lsn);
 /* Close all files; the list is empty then. */
-void nfs4r_seg_close(struct nfs4r_journal *j);
+void store_seg_close(struct nfs4r_journal *j);
 /* Remove the @n oldest. */
-void nfs4r_seg_drop(struct nfs4r_journal *j, uint32_t n);
+void store_seg_drop(struct nfs4r_journal *j, uint32_t n);
 
-enum nfs4r_status nfs4r_jnl_init(struct nfs4r_journal *j);
-void nfs4r_jnl_fini(struct nfs4r_journal *j);
+enum nfs4r_status store_jnl_init(struct nfs4r_journal *j);
+void store_jnl_fini(struct nfs4r_journal *j);
 /* All records of @w, or none. *@pos: where the first one lies. */
-enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w,
+enum nfs4r_status store_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w,
 				   nfs4r_journal_pos *pos);
 /* A sync failed with @st: nothing of this run can be told any more, and the next start hears of it. */
-void nfs4r_jnl_fail(struct nfs4r_journal *j, enum nfs4r_status st);
-void nfs4r_jnl_note_again(const struct nfs4r_journal *j); /* that it hears of it, if there was no room for that then */
-bool nfs4r_jnl_is_noted(const struct nfs4r_journal *j);
-void nfs4r_jnl_good(struct nfs4r_journal *j); /* what was read of it is on the disk now */
+void store_jnl_fail(struct nfs4r_journal *j, enum nfs4r_status st);
+void store_jnl_note_again(const struct nfs4r_journal *j); /* that it hears of it, if there was no room for that then */
+bool store_jnl_is_noted(const struct nfs4r_journal *j);
+void store_jnl_good(struct nfs4r_journal *j); /* what was read of it is on the disk now */
 /* Zeros behind the last file's end, synced, if less than half of @ahead are left. Any thread; blocks on the disk. */
-void nfs4r_jnl_lay_out(struct nfs4r_journal *j, uint64_t ahead);
-bool nfs4r_jnl_wants_room(struct nfs4r_journal *j, uint64_t ahead); /* lay_lock held */
+void store_jnl_lay_out(struct nfs4r_journal *j, uint64_t ahead);
+bool store_jnl_wants_room(struct nfs4r_journal *j, uint64_t ahead); /* lay_lock held */
 /* The thread that does it. 0: none. */
-void nfs4r_jnl_ahead_start(struct nfs4r_journal *j, uint64_t ahead);
-void nfs4r_jnl_ahead_stop(struct nfs4r_journal *j);
+void store_jnl_ahead_start(struct nfs4r_journal *j, uint64_t ahead);
+void store_jnl_ahead_stop(struct nfs4r_journal *j);
 /* spare.c */
-void nfs4r_spare_open(struct nfs4r_journal *j);
-bool nfs4r_spare_give(struct nfs4r_journal *j); /* true: there was some, and it is free now */
-enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos);
+void store_spare_open(struct nfs4r_journal *j);
+bool store_spare_give(struct nfs4r_journal *j); /* true: there was some, and it is free now */
+enum nfs4r_status store_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos);
 /* The record at @pos in a new buffer (free() it), for readers in any thread; NULL when it is not there. */
-uint8_t *nfs4r_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct nfs4r_rec_view *out);
+uint8_t *store_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct nfs4r_rec_view *out);
 /* Where the record is that begins at @at or, if a file begins there, behind its header. */
-nfs4r_journal_pos nfs4r_jnl_record_at(struct nfs4r_journal *j, nfs4r_journal_pos at);
+nfs4r_journal_pos store_jnl_record_at(struct nfs4r_journal *j, nfs4r_journal_pos at);
 
 /* ---- log index ------------------------------------------------------- */
 
@@ -422,27 +422,27 @@ struct nfs4r_beyond { /* an entry beyond the contiguous ones that is in LMDB */
 #define LOG_GAP_MAX (1u << 20) /* an entry so far beyond the last one is a mistake */
 #define SEAL_UNSEEN(lsn) (NFS4R_AFTER_SEAL(lsn) - 1) /* while the journal is walked: LMDB knows that there is an older generation, and not its seal */
 /* Room for @lsn, so that _add() cannot fail. */
-bool nfs4r_log_reserve(struct nfs4r_log *l, nfs4r_lsn lsn);
-void nfs4r_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
+bool store_log_reserve(struct nfs4r_log *l, nfs4r_lsn lsn);
+void store_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
 		   const struct nfs4r_oid *created);
 /* Move applied over what is there; the mint of the log's owner goes with it. */
-void nfs4r_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *mint);
-const struct nfs4r_logent *nfs4r_log_at(const struct nfs4r_log *l, nfs4r_lsn lsn);
+void store_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *mint);
+const struct nfs4r_logent *store_log_at(const struct nfs4r_log *l, nfs4r_lsn lsn);
 /* An entry that is there, beyond applied, created @oid. */
-bool nfs4r_log_made(const struct nfs4r_log *l, const struct nfs4r_oid *oid);
+bool store_log_made(const struct nfs4r_log *l, const struct nfs4r_oid *oid);
 /* The last one that is there, and the first one that is kept; 0: none. */
-nfs4r_lsn nfs4r_log_last(const struct nfs4r_log *l);
-nfs4r_lsn nfs4r_log_first(const struct nfs4r_log *l);
+nfs4r_lsn store_log_last(const struct nfs4r_log *l);
+nfs4r_lsn store_log_first(const struct nfs4r_log *l);
 /* The first one that is there after @lsn; 0: none. */
-nfs4r_lsn nfs4r_log_next(const struct nfs4r_log *l, nfs4r_lsn lsn);
+nfs4r_lsn store_log_next(const struct nfs4r_log *l, nfs4r_lsn lsn);
 /* Up to where entries are gone. */
-nfs4r_lsn nfs4r_log_truncated(const struct nfs4r_log *l);
-void nfs4r_log_truncate(struct nfs4r_log *l, nfs4r_lsn until);
+nfs4r_lsn store_log_truncated(const struct nfs4r_log *l);
+void store_log_truncate(struct nfs4r_log *l, nfs4r_lsn until);
 /* End the generation of @seal there. Nothing happens if it has ended. false: the log has not come so far. */
-bool nfs4r_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *mint);
+bool store_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *mint);
 /* Positions from elsewhere; no entry is left. */
-void nfs4r_log_clear(struct nfs4r_log *l);
-void nfs4r_log_found(struct nfs4r_log *l, nfs4r_lsn applied, nfs4r_lsn truncated);
+void store_log_clear(struct nfs4r_log *l);
+void store_log_found(struct nfs4r_log *l, nfs4r_lsn applied, nfs4r_lsn truncated);
 
 /* ---- in flight ------------------------------------------------------- */
 
@@ -469,12 +469,12 @@ struct nfs4r_marks_ahead { /* mark_prefetch.c; under change */
 	uint32_t made, used;  /* then; of them since */
 };
 /* The mark of an object that is about to be changed was found. */
-void nfs4r_marks_ahead_used(struct nfs4r_marks_ahead *a, const struct ov_mark *m);
-void nfs4r_marks_ahead_gone(struct nfs4r_marks_ahead *a); /* a checkpoint drops marks of no use */
+void store_marks_ahead_used(struct nfs4r_marks_ahead *a, const struct ov_mark *m);
+void store_marks_ahead_gone(struct nfs4r_marks_ahead *a); /* a checkpoint drops marks of no use */
 /* To the @n marks that an update of @oid needs, if that is a file: others of its directory, at most NFS4R_MARKS_AHEAD_MAX. Returns how many there are now. */
-uint32_t nfs4r_marks_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_touched *list, uint32_t n);
+uint32_t store_marks_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_touched *list, uint32_t n);
 /* The version to mark @oid with; 0 = needs no mark. Under change: nobody else alters the overlay's tables. */
-nfs4r_version nfs4r_unmarked(struct nfs4r_store *s, const struct nfs4r_oid *oid);
+nfs4r_version store_unmarked(struct nfs4r_store *s, const struct nfs4r_oid *oid);
 
 struct nfs4r_kept_bytes { /* a REC_BYTES */
 	struct nfs4r_oid oid;
@@ -569,24 +569,24 @@ struct nfs4r_ref {
 	struct nfs4r_object decoded;
 	const uint8_t *more; /* further parents, still encoded */
 };
-void nfs4r_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_ref *ref);
-void nfs4r_ref_close(struct nfs4r_store *s, struct nfs4r_ref *ref);
+void store_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_ref *ref);
+void store_ref_close(struct nfs4r_store *s, struct nfs4r_ref *ref);
 /* A copy for changing, with room for one more parent. NOENT: *out is empty but valid. fini in every case. */
-enum nfs4r_status nfs4r_object_load(struct nfs4r_store *s, const struct nfs4r_oid *oid,
+enum nfs4r_status store_object_load(struct nfs4r_store *s, const struct nfs4r_oid *oid,
 				    struct nfs4r_object *out);
-void nfs4r_object_fini(struct nfs4r_object *o);
+void store_object_fini(struct nfs4r_object *o);
 /* Only for who holds the change lock; a reader's answer is in its ref. */
-enum nfs4r_known nfs4r_known_absent(struct nfs4r_store *s, const struct nfs4r_oid *oid);
+enum nfs4r_known store_known_absent(struct nfs4r_store *s, const struct nfs4r_oid *oid);
 
 #define ROW_FIXED 56
-size_t nfs4r_row_size(const struct nfs4r_object *o);
-void nfs4r_row_encode(const struct nfs4r_object *o, uint8_t *out);
+size_t store_row_size(const struct nfs4r_object *o);
+void store_row_encode(const struct nfs4r_object *o, uint8_t *out);
 /* false: not a row. out->more stays NULL, *more points into @p. */
-bool nfs4r_row_decode(const struct nfs4r_oid *oid, const uint8_t *p, size_t len,
+bool store_row_decode(const struct nfs4r_oid *oid, const uint8_t *p, size_t len,
 		      struct nfs4r_object *out, const uint8_t **more);
 
 #define NAME_KEY_MAX (16 + NFS4R_NAME_MAX)
-size_t nfs4r_name_key(uint8_t out[NAME_KEY_MAX], const struct nfs4r_oid *dir, const char *s,
+size_t store_name_key(uint8_t out[NAME_KEY_MAX], const struct nfs4r_oid *dir, const char *s,
 		      uint16_t len);
 #define NAME_VAL 25 /* oid, type, cookie */
 
@@ -601,60 +601,60 @@ struct nfs4r_plan {
 	} old[NFS4R_PARTS_MAX][NFS4R_NAME_CHANGES_MAX];
 	struct ov_need need;
 };
-void nfs4r_plan_fini(struct nfs4r_plan *p);
-void nfs4r_puts_need(struct ov_need *need, const struct nfs4r_put *puts, uint32_t n);
+void store_plan_fini(struct nfs4r_plan *p);
+void store_puts_need(struct ov_need *need, const struct nfs4r_put *puts, uint32_t n);
 /* Of a record at @pos: what a later one wrote stays. */
-void nfs4r_puts_apply(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n, nfs4r_journal_pos pos);
+void store_puts_apply(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n, nfs4r_journal_pos pos);
 /* Does the way back from the handle of @o lead to it (and not to a newer object)? */
-bool nfs4r_handle_is_mine(struct nfs4r_store *s, const struct nfs4r_object *o);
+bool store_handle_is_mine(struct nfs4r_store *s, const struct nfs4r_object *o);
 /* Both ways but for storing @o; len 0: the object loses its handle. @mine: as answered before. */
-void nfs4r_handle_assign(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_object *o,
+void store_handle_assign(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_object *o,
 			 bool mine, const void *handle, uint8_t len);
 /* Effect of a HANDLE record; @o as loaded. */
-void nfs4r_handle_need(struct ov_need *need, const struct nfs4r_object *o, uint8_t len);
-void nfs4r_handle_apply(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_object *o,
+void store_handle_need(struct ov_need *need, const struct nfs4r_object *o, uint8_t len);
+void store_handle_apply(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_object *o,
 			bool mine, const void *handle, uint8_t len);
 /* Store @o as the state of @oid in the active overlay (more is copied). */
-struct ov_row *nfs4r_object_store(struct nfs4r_store *s, const struct nfs4r_oid *oid,
+struct ov_row *store_object_store(struct nfs4r_store *s, const struct nfs4r_oid *oid,
 				  const struct nfs4r_object *o, bool gone);
-bool nfs4r_name_find(struct nfs4r_store *s, const struct nfs4r_oid *dir, const char *name,
+bool store_name_find(struct nfs4r_store *s, const struct nfs4r_oid *dir, const char *name,
 		     uint16_t len, struct nfs4r_oid *oid, uint32_t *type, uint64_t *cookie);
 
 /* A change must not wait for ever behind readers that come one after another. Readers must not nest. */
-void nfs4r_rwlock_init(pthread_rwlock_t *l);
+void store_rwlock_init(pthread_rwlock_t *l);
 /* Begins the change's buffer, with a SYNCED record when there is news. Under change. */
-struct nfs4r_wbuf *nfs4r_change_begin(struct nfs4r_store *s);
+struct nfs4r_wbuf *store_change_begin(struct nfs4r_store *s);
 
 /* NULL when out of memory. */
-struct nfs4r_flight *nfs4r_flight_new(nfs4r_server_id log, nfs4r_lsn lsn);
-void nfs4r_flight_add(struct nfs4r_store *s, struct nfs4r_flight *f);
-void nfs4r_flight_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn);
+struct nfs4r_flight *store_flight_new(nfs4r_server_id log, nfs4r_lsn lsn);
+void store_flight_add(struct nfs4r_store *s, struct nfs4r_flight *f);
+void store_flight_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn);
 /* Objects of @e whose existing bytes or names will change. */
-void nfs4r_flight_fill(struct nfs4r_flight *f, const struct nfs4r_entry *e);
-void nfs4r_flights_free(struct nfs4r_store *s);
+void store_flight_fill(struct nfs4r_flight *f, const struct nfs4r_entry *e);
+void store_flights_free(struct nfs4r_store *s);
 /* Those of @log up to @until will never be committed. */
-void nfs4r_flights_drop(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until);
+void store_flights_drop(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until);
 
 /* fs_sync.c: that the files could not be synced is noted on the disk; LMDB is behind that now. */
-bool nfs4r_files_noted(const struct nfs4r_store *s);
-void nfs4r_files_note_again(const struct nfs4r_store *s); /* there may be room for it now */
-void nfs4r_files_good(struct nfs4r_store *s);
+bool store_files_noted(const struct nfs4r_store *s);
+void store_files_note_again(const struct nfs4r_store *s); /* there may be room for it now */
+void store_files_good(struct nfs4r_store *s);
 
 /* What was begun is in the journal once more, behind what LMDB will hold. Under change. */
-enum nfs4r_status nfs4r_begun_again(struct nfs4r_store *s);
-enum nfs4r_status nfs4r_begun_replay(struct nfs4r_store *s, struct nfs4r_rd *r);
-void nfs4r_begun_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn);
+enum nfs4r_status store_begun_again(struct nfs4r_store *s);
+enum nfs4r_status store_begun_replay(struct nfs4r_store *s, struct nfs4r_rd *r);
+void store_begun_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn);
 /* At open: nothing of it goes on. */
-enum nfs4r_status nfs4r_begun_drop(struct nfs4r_store *s);
+enum nfs4r_status store_begun_drop(struct nfs4r_store *s);
 /* Add to `dropped`. */
-enum nfs4r_status nfs4r_drop_extent(struct nfs4r_store *s, const struct nfs4r_extent *x);
-struct nfs4r_extent nfs4r_extent_of(const struct nfs4r_part *p);
+enum nfs4r_status store_drop_extent(struct nfs4r_store *s, const struct nfs4r_extent *x);
+struct nfs4r_extent store_extent_of(const struct nfs4r_part *p);
 
 /* The two halves of a commit's way into memory; used by commit() and by replay. */
-enum nfs4r_status nfs4r_commit_reserve(struct nfs4r_store *s, const struct nfs4r_entry *e,
+enum nfs4r_status store_commit_reserve(struct nfs4r_store *s, const struct nfs4r_entry *e,
 				       const struct nfs4r_put *puts, uint32_t nputs,
 				       struct nfs4r_plan *plan);
-void nfs4r_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e,
+void store_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e,
 			const struct nfs4r_put *puts, uint32_t nputs, struct nfs4r_plan *plan,
 			nfs4r_journal_pos pos);
 
@@ -666,34 +666,34 @@ struct nfs4r_fresh { /* for a freeze: what can be had before */
 	uint32_t nbeyond;
 };
 /* @logs: those of what will be frozen. @hot: objects that were changed lately stay marked. Under change; free it if nothing comes of it. */
-enum nfs4r_status nfs4r_fresh_make(struct nfs4r_store *s, const struct nfs4r_log *logs, bool hot, struct nfs4r_fresh *f);
-void nfs4r_fresh_free(struct nfs4r_fresh *f);
+enum nfs4r_status store_fresh_make(struct nfs4r_store *s, const struct nfs4r_log *logs, bool hot, struct nfs4r_fresh *f);
+void store_fresh_free(struct nfs4r_fresh *f);
 /* Freeze the positions of now, up to @pos of the journal; but for f->ov, @f is empty then. Under change and view. */
-void nfs4r_freeze_note(struct nfs4r_store *s, struct nfs4r_fresh *f, nfs4r_journal_pos pos);
+void store_freeze_note(struct nfs4r_store *s, struct nfs4r_fresh *f, nfs4r_journal_pos pos);
 /*
  * Freeze without what lies behind holes of logs: it stays above what is frozen, and its records go to the end of the journal (log 4.3). OK; DELAY: that is not possible now.
  * Nothing has changed then, as after any other error.
  */
-enum nfs4r_status nfs4r_set_aside(struct nfs4r_store *s);
+enum nfs4r_status store_set_aside(struct nfs4r_store *s);
 
-enum nfs4r_status nfs4r_ident_lock(struct nfs4r_store *s, const char *dir, char *why);
-enum nfs4r_status nfs4r_ident_boot_id(const char *given, char out[BOOT_ID_LEN], char *why);
-enum nfs4r_status nfs4r_ident_check(const struct nfs4r_store_config *cfg, const char *what, uint32_t format,
+enum nfs4r_status store_ident_lock(struct nfs4r_store *s, const char *dir, char *why);
+enum nfs4r_status store_ident_boot_id(const char *given, char out[BOOT_ID_LEN], char *why);
+enum nfs4r_status store_ident_check(const struct nfs4r_store_config *cfg, const char *what, uint32_t format,
 				    const uint8_t volume[16], nfs4r_server_id self, char *why);
-enum nfs4r_status nfs4r_ident_random(uint64_t *out);
+enum nfs4r_status store_ident_random(uint64_t *out);
 
 /* The entry of the COMMIT or INTENT record at @pos, or NULL; one reference. Any thread. */
-struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos);
+struct nfs4r_entry *store_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos);
 /* What a COMMIT or an INTENT says: the entry, and rows of the core. */
 struct nfs4r_commit_body {
 	struct nfs4r_entry *entry;
 	struct nfs4r_put *puts;
 	uint32_t nputs;
 };
-/* OK: free with nfs4r_commit_body_fini(). MALFORMED, NOMEM: *why, a static text, says what is wrong, and there is nothing to free. */
-enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *r, struct nfs4r_commit_body *out, const char **why);
-void nfs4r_commit_body_fini(struct nfs4r_commit_body *c);
-enum nfs4r_status nfs4r_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **puts, uint32_t *n);
+/* OK: free with store_commit_body_fini(). MALFORMED, NOMEM: *why, a static text, says what is wrong, and there is nothing to free. */
+enum nfs4r_status store_rd_commit(const struct nfs4r_rec_view *r, struct nfs4r_commit_body *out, const char **why);
+void store_commit_body_fini(struct nfs4r_commit_body *c);
+enum nfs4r_status store_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **puts, uint32_t *n);
 /* COMMITs before @pos with an LSN beyond @last of their log count for nothing: they lay behind a hole, own ones in a tail that was lost. */
 struct nfs4r_cut {
 	nfs4r_journal_pos pos;	/* of the OPEN that says so; CUT_NEW: this open finds it */
@@ -721,35 +721,35 @@ struct nfs4r_scan { /* the walk over the journal at open */
 	bool again; /* a cut was found that concerns what was already taken: walk once more */
 };
 /* Effects of SEAL, INSTALL, FORGET and POSITIONS at open; @index: LMDB holds them already. */
-enum nfs4r_status nfs4r_replay_repair(struct nfs4r_store *s, const struct nfs4r_rec_view *rec, bool index);
+enum nfs4r_status store_replay_repair(struct nfs4r_store *s, const struct nfs4r_rec_view *rec, bool index);
 /* Effect of one record. @sc: what it tells about runs. MALFORMED, CORRUPT, NOMEM. */
-enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec);
-enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, const struct nfs4r_cut *cut);
+enum nfs4r_status store_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec);
+enum nfs4r_status store_cut_add(struct nfs4r_scan *sc, const struct nfs4r_cut *cut);
 /* What an OPEN or an ASIDE of server @self says. *@lost: the tail of the own log. */
-enum nfs4r_status nfs4r_rd_cut(const struct nfs4r_rec_view *rec, nfs4r_server_id self, struct nfs4r_cut *cut, bool *lost);
+enum nfs4r_status store_rd_cut(const struct nfs4r_rec_view *rec, nfs4r_server_id self, struct nfs4r_cut *cut, bool *lost);
 /* The effects of one record on rows and logs. */
-enum nfs4r_status nfs4r_replay_puts(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
-enum nfs4r_status nfs4r_replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
-enum nfs4r_status nfs4r_replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
-enum nfs4r_status nfs4r_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version);
+enum nfs4r_status store_replay_puts(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
+enum nfs4r_status store_replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
+enum nfs4r_status store_replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
+enum nfs4r_status store_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version);
 /* A BYTES record of the payload of @e, a WRITE; its COMMIT follows. */
-void nfs4r_rec_kept(struct nfs4r_wbuf *w, const struct nfs4r_entry *e);
-enum nfs4r_status nfs4r_replay_bytes(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
+void store_rec_kept(struct nfs4r_wbuf *w, const struct nfs4r_entry *e);
+enum nfs4r_status store_replay_bytes(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
 /* Where the bytes are of the COMMIT at @pos; 0: not in the journal. */
-nfs4r_journal_pos nfs4r_kept_of(const struct nfs4r_store *s, nfs4r_journal_pos pos);
+nfs4r_journal_pos store_kept_of(const struct nfs4r_store *s, nfs4r_journal_pos pos);
 /* That COMMIT counts. */
-enum nfs4r_status nfs4r_kept_note(struct nfs4r_store *s, const struct nfs4r_entry *e);
+enum nfs4r_status store_kept_note(struct nfs4r_store *s, const struct nfs4r_entry *e);
 /* Open or make LMDB; positions, MINT and marks from it. */
-enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
+enum nfs4r_status store_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
 				 bool have_journal, char *why);
 /* Positions, MINT and marks as LMDB has them. */
-enum nfs4r_status nfs4r_found_state(struct nfs4r_store *s);
+enum nfs4r_status store_found_state(struct nfs4r_store *s);
 /* Journal and LMDB as found on disk -> memory. */
-enum nfs4r_status nfs4r_recover(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
+enum nfs4r_status store_recover(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
 				const char *boot_id, struct nfs4r_store_info *info, char *why);
 
-uint32_t nfs4r_crc32c(uint32_t crc, const void *data, size_t len);
-uint32_t nfs4r_crc32c_tables(uint32_t crc, const void *data, size_t len);
+uint32_t store_crc32c(uint32_t crc, const void *data, size_t len);
+uint32_t store_crc32c_tables(uint32_t crc, const void *data, size_t len);
 
 __attribute__((format(printf, 3, 4))) static inline enum nfs4r_status
 nfs4r_refuse(char *why, enum nfs4r_status st, const char *fmt, ...)

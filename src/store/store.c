@@ -25,9 +25,9 @@ uint32_t nfs4r_store_fault;
 /* Beside the own log's: from where on in the journal, and the last entry of each log that counts. */
 static void write_cut(const struct nfs4r_store *s, struct nfs4r_wbuf *w)
 {
-	nfs4r_rec_u64(w, s->meta.pos);
+	store_rec_u64(w, s->meta.pos);
 	for (int i = 1; i < NLOGS; i++)
-		nfs4r_rec_u64(w, s->logs[i].applied);
+		store_rec_u64(w, s->logs[i].applied);
 }
 
 /* ---- open ------------------------------------------------------------------ */
@@ -52,33 +52,33 @@ static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 	if (!incs)
 		return nfs4r_refuse(why, NFS4R_NOMEM, "out of memory");
 	s->incs = incs;
-	st = nfs4r_ident_random(&random);
+	st = store_ident_random(&random);
 	if (st != NFS4R_OK)
 		return nfs4r_refuse(why, st, "the kernel returned no random numbers");
 	/* after a crash of the process the last records may not be on the disk; OPEN says that all before it is (recover.c) */
-	st = nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
+	st = store_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
 	if (st != NFS4R_OK) {
 		st = reason(s, st);
 		return nfs4r_refuse(why, st, "cannot sync the journal in %s: %s", s->dir, nfs4r_status_str(st));
 	}
 	s->synced_noted = atomic_load(&s->jnl.synced);
-	w = nfs4r_change_begin(s);
-	nfs4r_rec_begin(w, REC_OPEN);
-	nfs4r_rec_u64(w, counter);
-	nfs4r_rec_u64(w, random);
-	nfs4r_rec_bytes(w, boot_id, BOOT_ID_LEN);
-	nfs4r_rec_u64(w, s->meta.tail_lost && !FAULT(F_STORE_TAIL_WHOLE) ? s->logs[s->meta.self].applied + 1 : 0);
+	w = store_change_begin(s);
+	store_rec_begin(w, REC_OPEN);
+	store_rec_u64(w, counter);
+	store_rec_u64(w, random);
+	store_rec_bytes(w, boot_id, BOOT_ID_LEN);
+	store_rec_u64(w, s->meta.tail_lost && !FAULT(F_STORE_TAIL_WHOLE) ? s->logs[s->meta.self].applied + 1 : 0);
 	write_cut(s, w);
-	nfs4r_rec_end(w);
-	st = nfs4r_jnl_append(&s->jnl, w, &pos);
+	store_rec_end(w);
+	st = store_jnl_append(&s->jnl, w, &pos);
 	if (st == NFS4R_OK)
-		st = nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
+		st = store_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
 	if (st != NFS4R_OK) {
 		st = reason(s, st);
 		return nfs4r_refuse(why, st, "cannot write to the journal in %s: %s", s->dir,
 				    nfs4r_status_str(st));
 	}
-	nfs4r_jnl_good(&s->jnl);
+	store_jnl_good(&s->jnl);
 	s->meta.inc = s->incs[s->nincs++] = (struct nfs4r_inc){ counter, random };
 	memcpy(s->meta.boot_id, boot_id, BOOT_ID_LEN);
 	info->inc = counter;
@@ -103,15 +103,15 @@ static enum nfs4r_status open_dir(struct nfs4r_store *s, bool *made, char *why)
 
 static void destroy(struct nfs4r_store *s)
 {
-	nfs4r_db_close(&s->db);
-	nfs4r_jnl_fini(&s->jnl);
-	nfs4r_flights_free(s);
-	nfs4r_ov_free(s->active);
+	store_db_close(&s->db);
+	store_jnl_fini(&s->jnl);
+	store_flights_free(s);
+	store_ov_free(s->active);
 	free(s->frozen.carry);
 	free(s->frozen.beyond);
 	free(s->beyond);
 	for (int i = 0; i < NLOGS; i++)
-		nfs4r_log_clear(&s->logs[i]);
+		store_log_clear(&s->logs[i]);
 	for (uint32_t i = 0; i < s->nintents; i++)
 		nfs4r_entry_put(s->intents[i]);
 	free(s->intents);
@@ -141,14 +141,14 @@ static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)
 	if (!s)
 		return NULL;
 	s->dirfd = s->lockfd = -1;
-	nfs4r_jnl_init(&s->jnl);
+	store_jnl_init(&s->jnl);
 	pthread_mutex_init(&s->change, NULL);
 	pthread_mutex_init(&s->ckpt_lock, NULL);
 	pthread_cond_init(&s->ckpt_cond, NULL);
 	pthread_cond_init(&s->whole, NULL);
-	nfs4r_rwlock_init(&s->view);
+	store_rwlock_init(&s->view);
 	s->dir = strdup(cfg->dir);
-	s->active = nfs4r_ov_new();
+	s->active = store_ov_new();
 	memcpy(s->jnl.volume, cfg->volume, 16);
 	s->jnl.self = cfg->self;
 	s->jnl.segment_bytes = cfg->segment_bytes ? cfg->segment_bytes : 64u << 20;
@@ -182,13 +182,13 @@ enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct 
 		return nfs4r_refuse(why, NFS4R_NOMEM, "out of memory");
 	st = open_dir(s, &made, why);
 	if (st == NFS4R_OK)
-		st = nfs4r_ident_lock(s, cfg->dir, why);
+		st = store_ident_lock(s, cfg->dir, why);
 	if (st == NFS4R_OK) {
-		nfs4r_spare_open(&s->jnl);
-		st = nfs4r_ident_boot_id(cfg->boot_id, boot_id, why);
+		store_spare_open(&s->jnl);
+		st = store_ident_boot_id(cfg->boot_id, boot_id, why);
 	}
 	if (st == NFS4R_OK)
-		st = nfs4r_recover(s, cfg, boot_id, info, why);
+		st = store_recover(s, cfg, boot_id, info, why);
 	if (st == NFS4R_OK)
 		st = begin_run(s, boot_id, info, why);
 	if (st != NFS4R_OK) {
@@ -199,7 +199,7 @@ enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct 
 	}
 	s->jnl.appended = 0;
 	s->jnl.fail_after = cfg->fail_after_bytes;
-	nfs4r_jnl_ahead_start(&s->jnl, cfg->ahead_bytes);
+	store_jnl_ahead_start(&s->jnl, cfg->ahead_bytes);
 	*out = s;
 	return NFS4R_OK;
 }
@@ -208,10 +208,10 @@ void nfs4r_store_leave(struct nfs4r_store *s)
 {
 	if (!s)
 		return;
-	nfs4r_jnl_ahead_stop(&s->jnl);
-	nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
-	nfs4r_files_note_again(s);
-	nfs4r_jnl_note_again(&s->jnl);
+	store_jnl_ahead_stop(&s->jnl);
+	store_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
+	store_files_note_again(s);
+	store_jnl_note_again(&s->jnl);
 	destroy(s);
 }
 
@@ -222,15 +222,15 @@ void nfs4r_store_close(struct nfs4r_store *s)
 
 	if (!s)
 		return;
-	nfs4r_jnl_ahead_stop(&s->jnl);
+	store_jnl_ahead_stop(&s->jnl);
 	pthread_mutex_lock(&s->change);
-	w = nfs4r_change_begin(s);
-	nfs4r_rec_begin(w, REC_CLOSE);
-	nfs4r_rec_end(w);
-	if (nfs4r_jnl_append(&s->jnl, w, &pos) == NFS4R_OK)
-		nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
+	w = store_change_begin(s);
+	store_rec_begin(w, REC_CLOSE);
+	store_rec_end(w);
+	if (store_jnl_append(&s->jnl, w, &pos) == NFS4R_OK)
+		store_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
 	pthread_mutex_unlock(&s->change);
-	nfs4r_jnl_note_again(&s->jnl);
+	store_jnl_note_again(&s->jnl);
 	destroy(s);
 }
 
@@ -242,18 +242,18 @@ enum nfs4r_status nfs4r_store_recovered(struct nfs4r_store *s)
 
 	pthread_mutex_lock(&s->change);
 	if (s->meta.tail_lost) {
-		w = nfs4r_change_begin(s);
-		nfs4r_rec_begin(w, REC_RECOVERED);
-		nfs4r_rec_end(w);
-		st = nfs4r_jnl_append(&s->jnl, w, &pos);
+		w = store_change_begin(s);
+		store_rec_begin(w, REC_RECOVERED);
+		store_rec_end(w);
+		st = store_jnl_append(&s->jnl, w, &pos);
 	}
 	if (st == NFS4R_OK && s->meta.tail_lost) {
 		for (uint32_t i = 0; i < s->nintents; i++)
-			nfs4r_flight_end(s, s->intents[i]->log, s->intents[i]->lsn);
+			store_flight_end(s, s->intents[i]->log, s->intents[i]->lsn);
 		s->meta.tail_lost = false;
 	}
 	pthread_mutex_unlock(&s->change);
-	return st == NFS4R_OK ? nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail)) : st;
+	return st == NFS4R_OK ? store_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail)) : st;
 }
 
 /* ---- small calls ------------------------------------------------------------- */
@@ -277,7 +277,7 @@ nfs4r_journal_pos nfs4r_store_synced(const struct nfs4r_store *s)
 
 enum nfs4r_status nfs4r_store_sync(struct nfs4r_store *s, nfs4r_journal_pos pos)
 {
-	return nfs4r_jnl_sync(&s->jnl, pos);
+	return store_jnl_sync(&s->jnl, pos);
 }
 
 struct nfs4r_entry *nfs4r_store_intent_at(struct nfs4r_store *s, uint32_t i)
@@ -290,7 +290,7 @@ static const struct ov_core *overlay_core(struct nfs4r_store *s, const uint8_t *
 	const struct ov_core *c = NULL;
 
 	for (const struct nfs4r_overlay *ov = s->active; ov && !c; ov = ov->below)
-		c = nfs4r_ov_core(ov, key, len);
+		c = store_ov_core(ov, key, len);
 	return c;
 }
 
@@ -323,7 +323,7 @@ void nfs4r_store_each_core_row(struct nfs4r_store *s,
 	pthread_rwlock_rdlock(&s->view);
 	for (const struct nfs4r_overlay *ov = s->active; ov; ov = ov->below)
 		each_overlay_core(s, ov, fn, arg);
-	r = nfs4r_db_begin(&s->db);
+	r = store_db_begin(&s->db);
 	rc = r ? mdb_cursor_open(r->txn, s->db.core, &cur) : ENOMEM;
 	if (!rc) {
 		while (!(rc = mdb_cursor_get(cur, &key, &val, MDB_NEXT))) {
@@ -334,7 +334,7 @@ void nfs4r_store_each_core_row(struct nfs4r_store *s,
 	}
 	if (rc != MDB_NOTFOUND)
 		atomic_store(&s->jnl.failed, true);
-	nfs4r_db_end(&s->db, r);
+	store_db_end(&s->db, r);
 	pthread_rwlock_unlock(&s->view);
 }
 
@@ -346,11 +346,11 @@ struct nfs4r_entry *nfs4r_store_log_read(struct nfs4r_store *s, nfs4r_server_id 
 	if (log < 1 || log > NFS4R_SERVERS_MAX)
 		return NULL;
 	pthread_rwlock_rdlock(&s->view);
-	e = nfs4r_log_at(&s->logs[log], lsn);
+	e = store_log_at(&s->logs[log], lsn);
 	if (e)
 		pos = e->pos;
 	pthread_rwlock_unlock(&s->view);
-	return pos ? nfs4r_entry_at(s, pos) : NULL;
+	return pos ? store_entry_at(s, pos) : NULL;
 }
 
 void nfs4r_store_get_stats(struct nfs4r_store *s, struct nfs4r_store_stats *out)

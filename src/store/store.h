@@ -179,7 +179,7 @@ enum nfs4r_status nfs4r_store_each_kept(struct nfs4r_store *s, nfs4r_kept_fn fn,
  */
 bool nfs4r_store_keeps_bytes(struct nfs4r_store *s, const struct nfs4r_oid *oid);
 /* Of an object that is there: its file has other bytes after it, or more or fewer. */
-bool nfs4r_part_changes_bytes(const struct nfs4r_part *p);
+bool nfs4r_store_part_changes_bytes(const struct nfs4r_part *p);
 /* At most @max objects with OID > @after, ascending, that have a row; returns how many. */
 uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out, uint32_t max);
 /* Entries up to @until of @log are never needed again. Cheap; space is freed by checkpoints, by segment. */

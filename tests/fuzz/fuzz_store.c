@@ -119,11 +119,11 @@ static void add_segment(struct files *f)
 
 	if (f->fd >= 0)
 		close(f->fd);
-	nfs4r_seg_name(f->pos, name);
+	store_seg_name(f->pos, name);
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	FUZZ_CHECK(f->fd >= 0);
-	nfs4r_seg_header(header, &f->jnl, f->pos);
+	store_seg_header(header, &f->jnl, f->pos);
 	add_bytes(f, header, sizeof(header));
 }
 
@@ -133,10 +133,10 @@ static void add_record(struct files *f, const uint8_t *bytes, size_t len)
 
 	if (len < 2)
 		return;
-	nfs4r_rec_begin(&w, (enum nfs4r_rec)(bytes[0] << 8 | bytes[1]));
-	nfs4r_rec_bytes(&w, bytes + 2, len - 2);
-	nfs4r_rec_end(&w);
-	nfs4r_rec_seal(&w, f->pos);
+	store_rec_begin(&w, (enum nfs4r_rec)(bytes[0] << 8 | bytes[1]));
+	store_rec_bytes(&w, bytes + 2, len - 2);
+	store_rec_end(&w);
+	store_rec_seal(&w, f->pos);
 	add_bytes(f, w.p, w.len);
 	free(w.p);
 }

@@ -285,7 +285,7 @@ static void put_records(struct out *o, const char *path)
 	size_t total;
 
 	close(fd);
-	for (size_t at = SEG_HEADER; at < (size_t)len && nfs4r_rec_parse(bytes + at, (size_t)len - at, at, &rec, &total); at += total) {
+	for (size_t at = SEG_HEADER; at < (size_t)len && store_rec_parse(bytes + at, (size_t)len - at, at, &rec, &total); at += total) {
 		uint8_t type[2] = { (uint8_t)(rec.type >> 8), (uint8_t)rec.type };
 
 		put_item(o, 0, type, 2, rec.body, rec.len);

@@ -67,7 +67,7 @@ static bool went(struct server *v, enum nfs4r_status st)
 /* What a thread of the shipped store does by itself. */
 static int run_lay_out(struct server *v, void *arg)
 {
-	nfs4r_jnl_lay_out(&v->storage->store->jnl, v->sim->plan.ahead_bytes);
+	store_jnl_lay_out(&v->storage->store->jnl, v->sim->plan.ahead_bytes);
 	v->storage->laying = false;
 	return 0;
 }
@@ -80,7 +80,7 @@ static void lay_out(struct server *v)
 {
 	struct storage *g = v->storage;
 
-	if (!v->sim->plan.ahead_bytes || g->laying || task_running() || !nfs4r_jnl_wants_room(&g->store->jnl, v->sim->plan.ahead_bytes))
+	if (!v->sim->plan.ahead_bytes || g->laying || task_running() || !store_jnl_wants_room(&g->store->jnl, v->sim->plan.ahead_bytes))
 		return;
 	g->laying = true;
 	task_start(v, run_lay_out, laid_out, NULL);
@@ -389,7 +389,7 @@ static enum nfs4r_status try_open(struct server *v, char *why)
 static bool has_open(struct nfs4r_store *s, nfs4r_journal_pos pos)
 {
 	struct nfs4r_rec_view rec;
-	uint8_t *p = nfs4r_jnl_read(&s->jnl, pos, &rec);
+	uint8_t *p = store_jnl_read(&s->jnl, pos, &rec);
 	bool is = p && rec.type == REC_OPEN;
 
 	free(p);
@@ -461,7 +461,7 @@ static void note_copies(struct server *v)
 
 	for (uint32_t i = 0; store && i < v->journal.n; i++) {
 		struct rec *r = &v->journal.recs[i];
-		const struct nfs4r_logent *e = r->type == DID_COMMIT ? nfs4r_log_at(&store->logs[r->e->log], r->e->lsn) : NULL;
+		const struct nfs4r_logent *e = r->type == DID_COMMIT ? store_log_at(&store->logs[r->e->log], r->e->lsn) : NULL;
 		bool newest = e && e->pos >= r->end;
 
 		for (uint32_t k = i + 1; k < v->journal.n && newest; k++)

@@ -62,7 +62,7 @@ void store_crash(struct server *v, bool machine)
 	uint32_t boots = g->boots;
 	uint64_t died = s->totals.store_open_dies;
 	bool ordered = !machine && !g->halted && rng_chance(&s->rng, s->plan.closes), was_lost = v->tail_lost, off;
-	bool noted = g->store && nfs4r_jnl_is_noted(&g->store->jnl); /* a sync failed: in the same life of the machine, too, nobody can tell what is on the disk */
+	bool noted = g->store && store_jnl_is_noted(&g->store->jnl); /* a sync failed: in the same life of the machine, too, nobody can tell what is on the disk */
 
 	memcpy(g->told, v->stable, sizeof(v->stable));
 	store_close(v, ordered, machine);

@@ -80,7 +80,7 @@ enum nfs4r_status engine_sync_kept(struct nfs4r_engine *eng, const struct nfs4r_
 	enum nfs4r_status st = NFS4R_OK;
 
 	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
-		if (nfs4r_part_changes_bytes(&e->parts[i]) && nfs4r_store_keeps_bytes(eng->store, &e->parts[i].oid))
+		if (nfs4r_store_part_changes_bytes(&e->parts[i]) && nfs4r_store_keeps_bytes(eng->store, &e->parts[i].oid))
 			st = engine_sync_file(eng, &e->parts[i].oid);
 	return st == NFS4R_STALE ? NFS4R_OK : st;
 }

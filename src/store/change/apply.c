@@ -107,7 +107,7 @@ static void change_row(struct nfs4r_object *o, const struct nfs4r_part *p, const
 	default:
 		break;
 	}
-	if (nfs4r_part_changes_bytes(p)) {
+	if (nfs4r_store_part_changes_bytes(p)) {
 		if (!e->bytes_at)
 			o->bytes_from = 0;
 		else if (!o->bytes_from)
@@ -131,7 +131,7 @@ static void plan_names(struct nfs4r_store *s, const struct nfs4r_part *p, struct
 		const struct nfs4r_name_change *c = &p->names[i];
 		struct nfs4r_oid oid;
 		uint32_t type;
-		bool had = nfs4r_name_find(s, &p->oid, c->name.s, c->name.len, &oid, &type,
+		bool had = store_name_find(s, &p->oid, c->name.s, c->name.len, &oid, &type,
 					   &plan->old[part][i].cookie);
 
 		plan->old[part][i].had = had;
@@ -139,7 +139,7 @@ static void plan_names(struct nfs4r_store *s, const struct nfs4r_part *p, struct
 			dir->nentries -= had;
 		else
 			dir->nentries += !had;
-		nfs4r_ov_need_name(&plan->need, c->name.len);
+		store_ov_need_name(&plan->need, c->name.len);
 	}
 }
 
@@ -148,7 +148,7 @@ static bool was_committed(struct nfs4r_store *s, const struct nfs4r_entry *e)
 {
 	const struct nfs4r_log *l = &s->logs[e->log];
 
-	return e->lsn <= l->applied || nfs4r_log_at(l, e->lsn);
+	return e->lsn <= l->applied || store_log_at(l, e->lsn);
 }
 
 static enum nfs4r_status plan_part(struct nfs4r_store *s, const struct nfs4r_entry *e, uint32_t i,
@@ -162,14 +162,14 @@ static enum nfs4r_status plan_part(struct nfs4r_store *s, const struct nfs4r_ent
 		if (nfs4r_oid_eq(&e->parts[j].oid, &p->oid))
 			return NFS4R_INVAL;
 	}
-	st = nfs4r_object_load(s, &p->oid, o);
+	st = store_object_load(s, &p->oid, o);
 	if (st != NFS4R_OK && st != NFS4R_NOENT)
 		return st;
 	plan->skip[i] = true;
 	if (!o->row.version) {
 		if (p->effect == NFS4R_EFF_NONE)
 			return NFS4R_OK;
-		if (nfs4r_known_absent(s, &p->oid) == NFS4R_DEAD &&
+		if (store_known_absent(s, &p->oid) == NFS4R_DEAD &&
 		    (p->effect != NFS4R_EFF_CREATE || was_committed(s, e)))
 			return NFS4R_OK;
 		if (p->before || (p->effect != NFS4R_EFF_CREATE && p->effect != NFS4R_EFF_INSTALL))
@@ -180,13 +180,13 @@ static enum nfs4r_status plan_part(struct nfs4r_store *s, const struct nfs4r_ent
 		return NFS4R_CORRUPT;
 	}
 	plan->skip[i] = false;
-	plan->handle_mine[i] = o->handle_len && nfs4r_handle_is_mine(s, o);
+	plan->handle_mine[i] = o->handle_len && store_handle_is_mine(s, o);
 	if (p->effect == NFS4R_EFF_NAMES)
 		plan_names(s, p, plan, i);
 	change_row(o, p, e);
-	nfs4r_ov_need_row(&plan->need, o->row.nparents);
-	nfs4r_ov_need_handle(&plan->need, o->handle_len);
-	nfs4r_ov_need_handle(&plan->need, e->handle_len);
+	store_ov_need_row(&plan->need, o->row.nparents);
+	store_ov_need_handle(&plan->need, o->handle_len);
+	store_ov_need_handle(&plan->need, e->handle_len);
 	return NFS4R_OK;
 }
 
@@ -203,10 +203,10 @@ static enum nfs4r_status plan_make(struct nfs4r_store *s, const struct nfs4r_ent
 	return st;
 }
 
-void nfs4r_plan_fini(struct nfs4r_plan *p)
+void store_plan_fini(struct nfs4r_plan *p)
 {
 	for (uint32_t i = 0; i < NFS4R_PARTS_MAX; i++)
-		nfs4r_object_fini(&p->obj[i]);
+		store_object_fini(&p->obj[i]);
 }
 
 /* ---- into the overlay -------------------------------------------------- */
@@ -214,7 +214,7 @@ void nfs4r_plan_fini(struct nfs4r_plan *p)
 static void apply_name(struct nfs4r_store *s, struct ov_row *dir, const struct nfs4r_name_change *c,
 		       bool had, uint64_t old_cookie)
 {
-	struct ov_name *n = nfs4r_ov_make_name(s->active, &dir->o.row.oid, c->name.s, c->name.len);
+	struct ov_name *n = store_ov_make_name(s->active, &dir->o.row.oid, c->name.s, c->name.len);
 	struct ov_cookie *slot;
 
 	n->gone = nfs4r_oid_is_zero(&c->oid);
@@ -223,12 +223,12 @@ static void apply_name(struct nfs4r_store *s, struct ov_row *dir, const struct n
 	n->cookie = n->gone ? old_cookie : c->cookie;
 	if (had) {
 		/* Another name may have taken the cookie meanwhile; else this hides LMDB's. */
-		slot = nfs4r_ov_make_cookie(s->active, dir, old_cookie);
+		slot = store_ov_make_cookie(s->active, dir, old_cookie);
 		if (!ov_cookie_used(slot))
 			slot->name = n;
 	}
 	if (!n->gone) {
-		slot = nfs4r_ov_make_cookie(s->active, dir, c->cookie);
+		slot = store_ov_make_cookie(s->active, dir, c->cookie);
 		slot->name = n;
 	}
 }
@@ -242,10 +242,10 @@ static void apply_part(struct nfs4r_store *s, const struct nfs4r_entry *e, uint3
 	struct ov_row *row;
 
 	if (dead)
-		nfs4r_handle_assign(s, &p->oid, o, plan->handle_mine[i], NULL, 0);
+		store_handle_assign(s, &p->oid, o, plan->handle_mine[i], NULL, 0);
 	else if (!i && p->effect == NFS4R_EFF_CREATE && e->handle_len)
-		nfs4r_handle_assign(s, &p->oid, o, plan->handle_mine[i], e->handle, e->handle_len);
-	row = nfs4r_object_store(s, &p->oid, o, dead);
+		store_handle_assign(s, &p->oid, o, plan->handle_mine[i], e->handle, e->handle_len);
+	row = store_object_store(s, &p->oid, o, dead);
 	if (p->effect == NFS4R_EFF_CREATE)
 		row->fresh = true;
 	if (p->effect != NFS4R_EFF_NAMES)
@@ -263,17 +263,17 @@ static void plan_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, struc
 	}
 }
 
-void nfs4r_puts_need(struct ov_need *need, const struct nfs4r_put *puts, uint32_t n)
+void store_puts_need(struct ov_need *need, const struct nfs4r_put *puts, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		nfs4r_ov_need_core(need, puts[i].val_len);
+		store_ov_need_core(need, puts[i].val_len);
 }
 
-void nfs4r_puts_apply(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n, nfs4r_journal_pos pos)
+void store_puts_apply(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n, nfs4r_journal_pos pos)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct nfs4r_put *p = &puts[i];
-		struct ov_core *c = nfs4r_ov_make_core(s->active, p->key, p->key_len);
+		struct ov_core *c = store_ov_make_core(s->active, p->key, p->key_len);
 
 		if (c->pos > pos)
 			continue;
@@ -282,7 +282,7 @@ void nfs4r_puts_apply(struct nfs4r_store *s, const struct nfs4r_put *puts, uint3
 		c->val_len = p->del ? 0 : p->val_len;
 		if (c->val_len > c->cap) {
 			c->cap = c->val_len + 32;
-			c->val = nfs4r_ov_alloc(s->active, c->cap);
+			c->val = store_ov_alloc(s->active, c->cap);
 		}
 		if (c->val_len)
 			memcpy(c->val, p->val, c->val_len);
@@ -301,7 +301,7 @@ static bool puts_sane(const struct nfs4r_put *puts, uint32_t n)
 
 /* ---- the changing calls ------------------------------------------------- */
 
-enum nfs4r_status nfs4r_commit_reserve(struct nfs4r_store *s, const struct nfs4r_entry *e,
+enum nfs4r_status store_commit_reserve(struct nfs4r_store *s, const struct nfs4r_entry *e,
 				       const struct nfs4r_put *puts, uint32_t nputs,
 				       struct nfs4r_plan *plan)
 {
@@ -309,16 +309,16 @@ enum nfs4r_status nfs4r_commit_reserve(struct nfs4r_store *s, const struct nfs4r
 
 	if (st != NFS4R_OK)
 		return st;
-	nfs4r_puts_need(&plan->need, puts, nputs);
+	store_puts_need(&plan->need, puts, nputs);
 	pthread_rwlock_wrlock(&s->view);
-	if (!nfs4r_ov_reserve(s->active, &plan->need) ||
-	    !nfs4r_log_reserve(&s->logs[e->log], e->lsn))
+	if (!store_ov_reserve(s->active, &plan->need) ||
+	    !store_log_reserve(&s->logs[e->log], e->lsn))
 		st = NFS4R_NOMEM;
 	pthread_rwlock_unlock(&s->view);
 	return st;
 }
 
-void nfs4r_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, const struct nfs4r_put *puts,
+void store_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, const struct nfs4r_put *puts,
 			uint32_t nputs, struct nfs4r_plan *plan, nfs4r_journal_pos pos)
 {
 	static const struct nfs4r_oid none;
@@ -330,19 +330,19 @@ void nfs4r_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, cons
 	}
 	pthread_rwlock_wrlock(&s->view);
 	plan_apply(s, e, plan);
-	nfs4r_puts_apply(s, puts, nputs, pos);
-	nfs4r_log_add(&s->logs[e->log], e->lsn, pos, made);
-	nfs4r_log_advance(&s->logs[e->log], e->log, &s->mint[e->log]);
+	store_puts_apply(s, puts, nputs, pos);
+	store_log_add(&s->logs[e->log], e->lsn, pos, made);
+	store_log_advance(&s->logs[e->log], e->log, &s->mint[e->log]);
 	pthread_rwlock_unlock(&s->view);
-	nfs4r_flight_end(s, e->log, e->lsn);
-	nfs4r_begun_end(s, e->log, e->lsn);
+	store_flight_end(s, e->log, e->lsn);
+	store_begun_end(s, e->log, e->lsn);
 }
 
 static enum nfs4r_status append_commit(struct nfs4r_store *s, const struct nfs4r_entry *e, bool own,
 				       const struct nfs4r_put *puts, uint32_t nputs,
 				       nfs4r_journal_pos *pos)
 {
-	struct nfs4r_wbuf *w = nfs4r_change_begin(s);
+	struct nfs4r_wbuf *w = store_change_begin(s);
 	struct nfs4r_buf *bytes = nfs4r_entry_encode(e, false);
 	enum nfs4r_status st;
 	size_t before;
@@ -350,16 +350,16 @@ static enum nfs4r_status append_commit(struct nfs4r_store *s, const struct nfs4r
 	if (!bytes)
 		return NFS4R_NOMEM;
 	if (e->bytes_at)
-		nfs4r_rec_kept(w, e);
+		store_rec_kept(w, e);
 	before = w->len;
-	nfs4r_rec_begin(w, REC_COMMIT);
-	nfs4r_rec_commit_head(w, e, own);
-	nfs4r_rec_puts(w, puts, nputs);
-	nfs4r_rec_u32(w, bytes->len);
-	nfs4r_rec_bytes(w, bytes->data, bytes->len);
-	nfs4r_rec_end(w);
+	store_rec_begin(w, REC_COMMIT);
+	store_rec_commit_head(w, e, own);
+	store_rec_puts(w, puts, nputs);
+	store_rec_u32(w, bytes->len);
+	store_rec_bytes(w, bytes->data, bytes->len);
+	store_rec_end(w);
 	nfs4r_buf_put(bytes);
-	st = nfs4r_jnl_append(&s->jnl, w, pos);
+	st = store_jnl_append(&s->jnl, w, pos);
 	*pos += before; /* a SYNCED record may lie in front, and the entry's bytes */
 	return st;
 }
@@ -382,17 +382,17 @@ enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_e
 	if (!puts_sane(puts, nputs))
 		return NFS4R_INVAL;
 	pthread_mutex_lock(&s->change);
-	st = nfs4r_commit_reserve(s, e, puts, nputs, &plan);
+	st = store_commit_reserve(s, e, puts, nputs, &plan);
 	if (st == NFS4R_OK)
 		st = append_commit(s, e, own, puts, nputs, &pos);
 	if (st == NFS4R_OK) {
-		nfs4r_commit_apply(s, e, puts, nputs, &plan, pos);
-		nfs4r_seg_note(&s->jnl, pos, e->log, e->lsn);
+		store_commit_apply(s, e, puts, nputs, &plan, pos);
+		store_seg_note(&s->jnl, pos, e->log, e->lsn);
 		note_last(s, e, own);
 		if (s->waiters)
 			pthread_cond_broadcast(&s->whole);
 	}
-	nfs4r_plan_fini(&plan);
+	store_plan_fini(&plan);
 	pthread_mutex_unlock(&s->change);
 	return st;
 }
@@ -409,20 +409,20 @@ enum nfs4r_status nfs4r_store_put(struct nfs4r_store *s, const struct nfs4r_put 
 	if (!puts_sane(puts, n))
 		return NFS4R_INVAL;
 	pthread_mutex_lock(&s->change);
-	nfs4r_puts_need(&need, puts, n);
+	store_puts_need(&need, puts, n);
 	pthread_rwlock_wrlock(&s->view);
-	st = nfs4r_ov_reserve(s->active, &need) ? NFS4R_OK : NFS4R_NOMEM;
+	st = store_ov_reserve(s->active, &need) ? NFS4R_OK : NFS4R_NOMEM;
 	pthread_rwlock_unlock(&s->view);
 	if (st == NFS4R_OK) {
-		w = nfs4r_change_begin(s);
-		nfs4r_rec_begin(w, REC_PUTS);
-		nfs4r_rec_puts(w, puts, n);
-		nfs4r_rec_end(w);
-		st = nfs4r_jnl_append(&s->jnl, w, &pos);
+		w = store_change_begin(s);
+		store_rec_begin(w, REC_PUTS);
+		store_rec_puts(w, puts, n);
+		store_rec_end(w);
+		st = store_jnl_append(&s->jnl, w, &pos);
 	}
 	if (st == NFS4R_OK) {
 		pthread_rwlock_wrlock(&s->view);
-		nfs4r_puts_apply(s, puts, n, pos);
+		store_puts_apply(s, puts, n, pos);
 		pthread_rwlock_unlock(&s->view);
 	}
 	pthread_mutex_unlock(&s->change);

@@ -18,7 +18,7 @@
 #include "store/bytes.h"
 #include "store/internal.h"
 
-bool nfs4r_part_changes_bytes(const struct nfs4r_part *p)
+bool nfs4r_store_part_changes_bytes(const struct nfs4r_part *p)
 {
 	switch (p->effect) {
 	case NFS4R_EFF_WRITE:
@@ -37,20 +37,20 @@ bool nfs4r_store_keeps_bytes(struct nfs4r_store *s, const struct nfs4r_oid *oid)
 	struct nfs4r_ref ref;
 	bool yes;
 
-	nfs4r_ref_open(s, oid, &ref);
+	store_ref_open(s, oid, &ref);
 	yes = ref.status == NFS4R_OK && ref.obj->bytes_from;
-	nfs4r_ref_close(s, &ref);
+	store_ref_close(s, &ref);
 	return yes;
 }
 
-void nfs4r_rec_kept(struct nfs4r_wbuf *w, const struct nfs4r_entry *e)
+void store_rec_kept(struct nfs4r_wbuf *w, const struct nfs4r_entry *e)
 {
-	nfs4r_rec_begin(w, REC_BYTES);
-	nfs4r_rec_bytes(w, e->parts[0].oid.b, 16);
-	nfs4r_rec_u64(w, e->parts[0].off);
-	nfs4r_rec_u32(w, e->payload->len);
-	nfs4r_rec_bytes(w, e->payload->data, e->payload->len);
-	nfs4r_rec_end(w);
+	store_rec_begin(w, REC_BYTES);
+	store_rec_bytes(w, e->parts[0].oid.b, 16);
+	store_rec_u64(w, e->parts[0].off);
+	store_rec_u32(w, e->payload->len);
+	store_rec_bytes(w, e->payload->data, e->payload->len);
+	store_rec_end(w);
 }
 
 struct bytes {
@@ -77,21 +77,21 @@ static bool rd_kept(const struct nfs4r_rec_view *rec, struct nfs4r_kept_bytes *k
 
 /* ---- at open ---- */
 
-enum nfs4r_status nfs4r_replay_bytes(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+enum nfs4r_status store_replay_bytes(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
 {
 	struct bytes b;
 
 	if (!rd_kept(rec, &s->kept_next, &b))
 		return NFS4R_MALFORMED;
-	return FAULT(F_STORE_BYTES_LOOSE) ? nfs4r_kept_note(s, &(struct nfs4r_entry){ .bytes_at = rec->pos }) : NFS4R_OK;
+	return FAULT(F_STORE_BYTES_LOOSE) ? store_kept_note(s, &(struct nfs4r_entry){ .bytes_at = rec->pos }) : NFS4R_OK;
 }
 
-nfs4r_journal_pos nfs4r_kept_of(const struct nfs4r_store *s, nfs4r_journal_pos pos)
+nfs4r_journal_pos store_kept_of(const struct nfs4r_store *s, nfs4r_journal_pos pos)
 {
 	return s->kept_next.end == pos ? s->kept_next.pos : 0;
 }
 
-enum nfs4r_status nfs4r_kept_note(struct nfs4r_store *s, const struct nfs4r_entry *e)
+enum nfs4r_status store_kept_note(struct nfs4r_store *s, const struct nfs4r_entry *e)
 {
 	if (!e->bytes_at)
 		return NFS4R_OK;
@@ -106,9 +106,9 @@ static bool counts(struct nfs4r_store *s, const struct nfs4r_kept_bytes *k)
 	struct nfs4r_ref ref;
 	bool yes;
 
-	nfs4r_ref_open(s, &k->oid, &ref);
+	store_ref_open(s, &k->oid, &ref);
 	yes = ref.status == NFS4R_OK && ((ref.obj->bytes_from && ref.obj->bytes_from <= k->pos) || FAULT(F_STORE_BYTES_OLD) || FAULT(F_STORE_BYTES_LOOSE));
-	nfs4r_ref_close(s, &ref);
+	store_ref_close(s, &ref);
 	return yes;
 }
 
@@ -124,7 +124,7 @@ enum nfs4r_status nfs4r_store_each_kept(struct nfs4r_store *s, nfs4r_kept_fn fn,
 
 		if (!counts(s, &s->kept[i]))
 			continue;
-		buf = nfs4r_jnl_read(&s->jnl, s->kept[i].pos, &rec);
+		buf = store_jnl_read(&s->jnl, s->kept[i].pos, &rec);
 		if (!buf)
 			return NFS4R_IO;
 		st = rd_kept(&rec, &k, &b) ? fn(arg, &k.oid, b.off, b.data, b.len) : NFS4R_CORRUPT;

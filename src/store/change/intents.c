@@ -30,7 +30,7 @@ static struct nfs4r_flight **bucket(struct nfs4r_store *s, nfs4r_server_id log, 
 	return &s->flights[(lsn * 16 + log) % FLIGHT_BUCKETS];
 }
 
-struct nfs4r_flight *nfs4r_flight_new(nfs4r_server_id log, nfs4r_lsn lsn)
+struct nfs4r_flight *store_flight_new(nfs4r_server_id log, nfs4r_lsn lsn)
 {
 	struct nfs4r_flight *f = calloc(1, sizeof(*f));
 
@@ -41,7 +41,7 @@ struct nfs4r_flight *nfs4r_flight_new(nfs4r_server_id log, nfs4r_lsn lsn)
 	return f;
 }
 
-void nfs4r_flight_add(struct nfs4r_store *s, struct nfs4r_flight *f)
+void store_flight_add(struct nfs4r_store *s, struct nfs4r_flight *f)
 {
 	struct nfs4r_flight **head = bucket(s, f->log, f->lsn);
 
@@ -50,7 +50,7 @@ void nfs4r_flight_add(struct nfs4r_store *s, struct nfs4r_flight *f)
 	s->nflights++;
 }
 
-void nfs4r_flight_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
+void store_flight_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
 {
 	struct nfs4r_flight **at = bucket(s, log, lsn);
 
@@ -67,7 +67,7 @@ void nfs4r_flight_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
 	}
 }
 
-void nfs4r_flights_drop(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until)
+void store_flights_drop(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until)
 {
 	for (int b = 0; b < FLIGHT_BUCKETS; b++) {
 		struct nfs4r_flight **at = &s->flights[b];
@@ -102,7 +102,7 @@ static bool changes_in_place(const struct nfs4r_part *p)
 	}
 }
 
-void nfs4r_flight_fill(struct nfs4r_flight *f, const struct nfs4r_entry *e)
+void store_flight_fill(struct nfs4r_flight *f, const struct nfs4r_entry *e)
 {
 	f->ntouched = 0;
 	for (uint32_t i = 0; i < e->nparts && i < NFS4R_PARTS_MAX; i++) {
@@ -113,7 +113,7 @@ void nfs4r_flight_fill(struct nfs4r_flight *f, const struct nfs4r_entry *e)
 	}
 }
 
-void nfs4r_flights_free(struct nfs4r_store *s)
+void store_flights_free(struct nfs4r_store *s)
 {
 	for (int b = 0; b < FLIGHT_BUCKETS; b++) {
 		while (s->flights[b]) {
@@ -133,9 +133,9 @@ struct todo {
 	uint32_t n, needed; /* the others are for later */
 };
 
-nfs4r_version nfs4r_unmarked(struct nfs4r_store *s, const struct nfs4r_oid *oid)
+nfs4r_version store_unmarked(struct nfs4r_store *s, const struct nfs4r_oid *oid)
 {
-	const struct ov_row *r = nfs4r_ov_row(s->active, oid);
+	const struct ov_row *r = store_ov_row(s->active, oid);
 	struct nfs4r_row row;
 
 	if (r && r->fresh)
@@ -148,24 +148,24 @@ static void find_todo(struct nfs4r_store *s, const struct nfs4r_flight *f, struc
 {
 	for (uint32_t i = 0; i < f->ntouched; i++) {
 		const struct nfs4r_oid *oid = &f->touched[i].oid;
-		struct ov_mark *m = nfs4r_ov_mark(s->active, oid);
+		struct ov_mark *m = store_ov_mark(s->active, oid);
 		nfs4r_version v;
 
 		if (m) {
-			nfs4r_marks_ahead_used(&s->marks_ahead, m);
+			store_marks_ahead_used(&s->marks_ahead, m);
 			m->ahead = false;
 			/* Made by another change that may still be waiting for its sync. */
 			if (m->pos > atomic_load(&s->jnl.synced) && m->pos > *sync_first)
 				*sync_first = m->pos;
 			continue;
 		}
-		v = nfs4r_unmarked(s, oid);
+		v = store_unmarked(s, oid);
 		if (v)
 			todo->marks[todo->n++] = (struct nfs4r_touched){ .oid = *oid, .before = v };
 	}
 	todo->needed = todo->n;
 	if (todo->n == 1 && f->ntouched == 1)
-		todo->n = nfs4r_marks_ahead_take(s, &todo->marks[0].oid, todo->marks, todo->n);
+		todo->n = store_marks_ahead_take(s, &todo->marks[0].oid, todo->marks, todo->n);
 }
 
 static enum nfs4r_status build(struct nfs4r_wbuf *w, const struct todo *todo, const struct nfs4r_entry *e,
@@ -174,13 +174,13 @@ static enum nfs4r_status build(struct nfs4r_wbuf *w, const struct todo *todo, co
 	struct nfs4r_buf *bytes;
 
 	if (todo->n) {
-		nfs4r_rec_begin(w, REC_MARKS);
-		nfs4r_rec_u32(w, todo->n);
+		store_rec_begin(w, REC_MARKS);
+		store_rec_u32(w, todo->n);
 		for (uint32_t i = 0; i < todo->n; i++) {
-			nfs4r_rec_bytes(w, todo->marks[i].oid.b, 16);
-			nfs4r_rec_u64(w, todo->marks[i].before);
+			store_rec_bytes(w, todo->marks[i].oid.b, 16);
+			store_rec_u64(w, todo->marks[i].before);
 		}
-		nfs4r_rec_end(w);
+		store_rec_end(w);
 	}
 	*marks_end = *intent_at = w->len;
 	if (!intent)
@@ -188,11 +188,11 @@ static enum nfs4r_status build(struct nfs4r_wbuf *w, const struct todo *todo, co
 	bytes = nfs4r_entry_encode(e, false);
 	if (!bytes)
 		return NFS4R_NOMEM;
-	nfs4r_rec_begin(w, REC_INTENT);
-	nfs4r_rec_commit_head(w, e, true);
-	nfs4r_rec_u32(w, bytes->len);
-	nfs4r_rec_bytes(w, bytes->data, bytes->len);
-	nfs4r_rec_end(w);
+	store_rec_begin(w, REC_INTENT);
+	store_rec_commit_head(w, e, true);
+	store_rec_u32(w, bytes->len);
+	store_rec_bytes(w, bytes->data, bytes->len);
+	store_rec_end(w);
 	nfs4r_buf_put(bytes);
 	return NFS4R_OK;
 }
@@ -201,7 +201,7 @@ static void keep_marks(struct nfs4r_store *s, const struct todo *todo, nfs4r_jou
 {
 	pthread_rwlock_wrlock(&s->view);
 	for (uint32_t i = 0; i < todo->n; i++) {
-		struct ov_mark *m = nfs4r_ov_make_mark(s->active, &todo->marks[i].oid);
+		struct ov_mark *m = store_ov_make_mark(s->active, &todo->marks[i].oid);
 
 		m->version = todo->marks[i].before;
 		m->pos = pos;
@@ -218,9 +218,9 @@ static enum nfs4r_status reserve_marks(struct nfs4r_store *s, uint32_t n)
 	if (!n)
 		return NFS4R_OK;
 	while (n--)
-		nfs4r_ov_need_mark(&need);
+		store_ov_need_mark(&need);
 	pthread_rwlock_wrlock(&s->view);
-	ok = nfs4r_ov_reserve(s->active, &need);
+	ok = store_ov_reserve(s->active, &need);
 	pthread_rwlock_unlock(&s->view);
 	return ok ? NFS4R_OK : NFS4R_NOMEM;
 }
@@ -228,7 +228,7 @@ static enum nfs4r_status reserve_marks(struct nfs4r_store *s, uint32_t n)
 static enum nfs4r_status announce(struct nfs4r_store *s, const struct nfs4r_entry *e, bool intent,
 				  nfs4r_journal_pos *sync_first)
 {
-	struct nfs4r_flight *f = nfs4r_flight_new(e->log, e->lsn);
+	struct nfs4r_flight *f = store_flight_new(e->log, e->lsn);
 	struct todo todo = { .n = 0 };
 	struct nfs4r_wbuf *w;
 	nfs4r_journal_pos pos = 0;
@@ -237,14 +237,14 @@ static enum nfs4r_status announce(struct nfs4r_store *s, const struct nfs4r_entr
 
 	if (!f)
 		return NFS4R_NOMEM;
-	nfs4r_flight_fill(f, e);
+	store_flight_fill(f, e);
 	find_todo(s, f, &todo, sync_first);
 	st = reserve_marks(s, todo.n);
-	w = nfs4r_change_begin(s);
+	w = store_change_begin(s);
 	if (st == NFS4R_OK)
 		st = build(w, &todo, e, intent, &marks_end, &intent_at);
 	if (st == NFS4R_OK && (intent || todo.n))
-		st = nfs4r_jnl_append(&s->jnl, w, &pos);
+		st = store_jnl_append(&s->jnl, w, &pos);
 	if (st != NFS4R_OK) {
 		free(f);
 		return st;
@@ -257,7 +257,7 @@ static enum nfs4r_status announce(struct nfs4r_store *s, const struct nfs4r_entr
 		*sync_first = 0;
 	if (intent)
 		f->intent = pos + intent_at;
-	nfs4r_flight_add(s, f);
+	store_flight_add(s, f);
 	return NFS4R_OK;
 }
 
@@ -292,17 +292,17 @@ enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_ent
 /* Behind no marks, where who does not know of it does not look. */
 static void rec_begun(struct nfs4r_wbuf *w, const struct nfs4r_begun *b)
 {
-	nfs4r_rec_begin(w, REC_MARKS);
-	nfs4r_rec_u32(w, 0);
-	nfs4r_rec_u16(w, b->log);
-	nfs4r_rec_u64(w, b->lsn);
-	nfs4r_rec_u32(w, b->n);
+	store_rec_begin(w, REC_MARKS);
+	store_rec_u32(w, 0);
+	store_rec_u16(w, b->log);
+	store_rec_u64(w, b->lsn);
+	store_rec_u32(w, b->n);
 	for (uint32_t i = 0; i < b->n; i++) {
-		nfs4r_rec_bytes(w, b->of[i].oid.b, 16);
-		nfs4r_rec_u64(w, b->of[i].off);
-		nfs4r_rec_u64(w, b->of[i].len);
+		store_rec_bytes(w, b->of[i].oid.b, 16);
+		store_rec_u64(w, b->of[i].off);
+		store_rec_u64(w, b->of[i].len);
 	}
-	nfs4r_rec_end(w);
+	store_rec_end(w);
 }
 
 static bool is_begun(const struct nfs4r_store *s, const struct nfs4r_entry *e)
@@ -321,7 +321,7 @@ enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_en
 	struct nfs4r_wbuf *w;
 
 	for (; b.n < e->nparts && b.n < NFS4R_PARTS_MAX; b.n++)
-		b.of[b.n] = nfs4r_extent_of(&e->parts[b.n]);
+		b.of[b.n] = store_extent_of(&e->parts[b.n]);
 	if (FAULT(F_STORE_BEGUN))
 		return NFS4R_OK;
 	pthread_mutex_lock(&s->change);
@@ -330,9 +330,9 @@ enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_en
 		return NFS4R_OK;
 	}
 	if (NFS4R_ROOM(s->begun, s->nbegun, s->begun_cap)) {
-		w = nfs4r_change_begin(s);
+		w = store_change_begin(s);
 		rec_begun(w, &b);
-		st = nfs4r_jnl_append(&s->jnl, w, &pos);
+		st = store_jnl_append(&s->jnl, w, &pos);
 	}
 	if (st == NFS4R_OK)
 		s->begun[s->nbegun++] = b;
@@ -340,20 +340,20 @@ enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_en
 	return st;
 }
 
-enum nfs4r_status nfs4r_begun_again(struct nfs4r_store *s)
+enum nfs4r_status store_begun_again(struct nfs4r_store *s)
 {
 	struct nfs4r_wbuf *w;
 	nfs4r_journal_pos pos;
 
 	if (!s->nbegun)
 		return NFS4R_OK;
-	w = nfs4r_change_begin(s);
+	w = store_change_begin(s);
 	for (uint32_t i = 0; i < s->nbegun; i++)
 		rec_begun(w, &s->begun[i]);
-	return nfs4r_jnl_append(&s->jnl, w, &pos);
+	return store_jnl_append(&s->jnl, w, &pos);
 }
 
-void nfs4r_begun_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
+void store_begun_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
 {
 	for (uint32_t i = 0; i < s->nbegun;)
 		if (s->begun[i].log == log && s->begun[i].lsn == lsn)
@@ -362,7 +362,7 @@ void nfs4r_begun_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
 			i++;
 }
 
-enum nfs4r_status nfs4r_begun_replay(struct nfs4r_store *s, struct nfs4r_rd *r)
+enum nfs4r_status store_begun_replay(struct nfs4r_store *s, struct nfs4r_rd *r)
 {
 	struct nfs4r_begun b = { .log = rd_u16(r), .lsn = 0 };
 	uint32_t n;
@@ -388,14 +388,14 @@ enum nfs4r_status nfs4r_begun_replay(struct nfs4r_store *s, struct nfs4r_rd *r)
 	return NFS4R_OK;
 }
 
-struct nfs4r_extent nfs4r_extent_of(const struct nfs4r_part *p)
+struct nfs4r_extent store_extent_of(const struct nfs4r_part *p)
 {
 	bool bytes = p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC;
 
 	return (struct nfs4r_extent){ p->oid, bytes ? p->off : 0, bytes ? p->len : NFS4R_WHOLE };
 }
 
-enum nfs4r_status nfs4r_drop_extent(struct nfs4r_store *s, const struct nfs4r_extent *x)
+enum nfs4r_status store_drop_extent(struct nfs4r_store *s, const struct nfs4r_extent *x)
 {
 	if (!NFS4R_ROOM(s->dropped, s->ndropped, s->dropped_cap))
 		return NFS4R_NOMEM;
@@ -408,13 +408,13 @@ static int by_oid(const void *a, const void *b)
 	return nfs4r_oid_cmp(&((const struct nfs4r_extent *)a)->oid, &((const struct nfs4r_extent *)b)->oid);
 }
 
-enum nfs4r_status nfs4r_begun_drop(struct nfs4r_store *s)
+enum nfs4r_status store_begun_drop(struct nfs4r_store *s)
 {
 	enum nfs4r_status st = NFS4R_OK;
 
 	for (; s->nbegun && st == NFS4R_OK; s->nbegun--)
 		for (uint32_t i = 0; i < s->begun[s->nbegun - 1].n && st == NFS4R_OK; i++)
-			st = nfs4r_drop_extent(s, &s->begun[s->nbegun - 1].of[i]);
+			st = store_drop_extent(s, &s->begun[s->nbegun - 1].of[i]);
 	if (s->ndropped)
 		qsort(s->dropped, s->ndropped, sizeof(*s->dropped), by_oid);
 	return st;

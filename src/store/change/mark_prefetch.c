@@ -15,13 +15,13 @@
 #define LOOK_MAX 4 /* times as many names are looked at, for most of those after the first in use are marked */
 #define PIECE 16
 
-void nfs4r_marks_ahead_used(struct nfs4r_marks_ahead *a, const struct ov_mark *m)
+void store_marks_ahead_used(struct nfs4r_marks_ahead *a, const struct ov_mark *m)
 {
 	if (m->ahead)
 		a->used++;
 }
 
-void nfs4r_marks_ahead_gone(struct nfs4r_marks_ahead *a)
+void store_marks_ahead_gone(struct nfs4r_marks_ahead *a)
 {
 	if (a->made && !a->used)
 		a->size = 0;
@@ -57,7 +57,7 @@ static bool is_listed(const struct nfs4r_touched *list, uint32_t n, const struct
 	return false;
 }
 
-uint32_t nfs4r_marks_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_touched *list, uint32_t n)
+uint32_t store_marks_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_touched *list, uint32_t n)
 {
 	struct nfs4r_marks_ahead *a = &s->marks_ahead;
 	struct nfs4r_dirent ent[PIECE];
@@ -75,9 +75,9 @@ uint32_t nfs4r_marks_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *o
 			nfs4r_version v;
 
 			a->cookie = ent[i].cookie;
-			if (ent[i].type != NFS4R_TYPE_FILE || is_listed(list, n, &ent[i].oid) || nfs4r_ov_mark(s->active, &ent[i].oid))
+			if (ent[i].type != NFS4R_TYPE_FILE || is_listed(list, n, &ent[i].oid) || store_ov_mark(s->active, &ent[i].oid))
 				continue;
-			v = nfs4r_unmarked(s, &ent[i].oid);
+			v = store_unmarked(s, &ent[i].oid);
 			if (v)
 				list[n++] = (struct nfs4r_touched){ .oid = ent[i].oid, .before = v };
 		}

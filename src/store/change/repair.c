@@ -97,7 +97,7 @@ static enum nfs4r_status diff_new(struct nfs4r_store *s, const struct nfs4r_oid 
 		uint64_t cookie;
 		uint32_t type;
 
-		if (nfs4r_name_find(s, dir, want->name.s, want->name.len, &oid, &type, &cookie) && cookie == want->cookie &&
+		if (store_name_find(s, dir, want->name.s, want->name.len, &oid, &type, &cookie) && cookie == want->cookie &&
 		    type == want->type && nfs4r_oid_eq(&oid, &want->oid))
 			continue;
 		d = diff_add(out);
@@ -165,22 +165,22 @@ static void row_from_copy(struct nfs4r_object *o, const struct nfs4r_copy_row *c
 
 static enum nfs4r_status change_load(struct nfs4r_store *s, struct change *c, struct nfs4r_object *o, struct ov_need *need, bool *mine)
 {
-	enum nfs4r_status st = nfs4r_object_load(s, &c->oid, o);
+	enum nfs4r_status st = store_object_load(s, &c->oid, o);
 
 	if (st != NFS4R_OK && st != NFS4R_NOENT)
 		return st;
-	*mine = o->handle_len && nfs4r_handle_is_mine(s, o);
+	*mine = o->handle_len && store_handle_is_mine(s, o);
 	for (uint32_t i = 0; i < c->nnames; i++) {
 		struct diff_name *n = &c->names[i];
 		struct nfs4r_oid oid;
 		uint32_t type;
 
-		n->had = nfs4r_name_find(s, &c->oid, n->d.name.s, n->d.name.len, &oid, &type, &n->old_cookie);
+		n->had = store_name_find(s, &c->oid, n->d.name.s, n->d.name.len, &oid, &type, &n->old_cookie);
 		if (nfs4r_oid_is_zero(&n->d.oid))
 			o->row.nentries -= n->had;
 		else
 			o->row.nentries += !n->had;
-		nfs4r_ov_need_name(need, n->d.name.len);
+		store_ov_need_name(need, n->d.name.len);
 	}
 	if (c->row.version) {
 		free(o->more);
@@ -190,15 +190,15 @@ static enum nfs4r_status change_load(struct nfs4r_store *s, struct change *c, st
 		row_from_copy(o, &c->row);
 		o->bytes_from = 0; /* the whole of it comes from elsewhere */
 	}
-	nfs4r_ov_need_row(need, o->row.nparents);
-	nfs4r_ov_need_handle(need, o->handle_len);
-	nfs4r_ov_need_handle(need, c->handle_len);
+	store_ov_need_row(need, o->row.nparents);
+	store_ov_need_handle(need, o->handle_len);
+	store_ov_need_handle(need, c->handle_len);
 	return NFS4R_OK;
 }
 
 static void change_name(struct nfs4r_store *s, struct ov_row *dir, const struct diff_name *c)
 {
-	struct ov_name *n = nfs4r_ov_make_name(s->active, &dir->o.row.oid, c->d.name.s, c->d.name.len);
+	struct ov_name *n = store_ov_make_name(s->active, &dir->o.row.oid, c->d.name.s, c->d.name.len);
 	struct ov_cookie *slot;
 
 	n->gone = nfs4r_oid_is_zero(&c->d.oid);
@@ -206,12 +206,12 @@ static void change_name(struct nfs4r_store *s, struct ov_row *dir, const struct 
 	n->type = (uint8_t)c->d.type;
 	n->cookie = n->gone ? c->old_cookie : c->d.cookie;
 	if (c->had) { /* unless another name has taken the cookie, this hides LMDB's */
-		slot = nfs4r_ov_make_cookie(s->active, dir, c->old_cookie);
+		slot = store_ov_make_cookie(s->active, dir, c->old_cookie);
 		if (!ov_cookie_used(slot))
 			slot->name = n;
 	}
 	if (!n->gone)
-		nfs4r_ov_make_cookie(s->active, dir, c->d.cookie)->name = n;
+		store_ov_make_cookie(s->active, dir, c->d.cookie)->name = n;
 }
 
 /* Under view, after a reserve. */
@@ -220,10 +220,10 @@ static void change_apply(struct nfs4r_store *s, const struct change *c, struct n
 	struct ov_row *row;
 
 	if (c->gone)
-		nfs4r_handle_assign(s, &c->oid, o, mine, NULL, 0);
+		store_handle_assign(s, &c->oid, o, mine, NULL, 0);
 	else if (c->handle_len)
-		nfs4r_handle_assign(s, &c->oid, o, mine, c->handle, c->handle_len);
-	row = nfs4r_object_store(s, &c->oid, o, c->gone);
+		store_handle_assign(s, &c->oid, o, mine, c->handle, c->handle_len);
+	row = store_object_store(s, &c->oid, o, c->gone);
 	for (uint32_t i = 0; i < c->nnames; i++)
 		change_name(s, row, &c->names[i]);
 }
@@ -239,17 +239,17 @@ static enum nfs4r_status change_make(struct nfs4r_store *s, struct change *c, st
 
 	if (st == NFS4R_OK) {
 		pthread_rwlock_wrlock(&s->view);
-		st = nfs4r_ov_reserve(s->active, &need) ? NFS4R_OK : NFS4R_NOMEM;
+		st = store_ov_reserve(s->active, &need) ? NFS4R_OK : NFS4R_NOMEM;
 		pthread_rwlock_unlock(&s->view);
 	}
 	if (st == NFS4R_OK && w)
-		st = nfs4r_jnl_append(&s->jnl, w, &pos);
+		st = store_jnl_append(&s->jnl, w, &pos);
 	if (st == NFS4R_OK) {
 		pthread_rwlock_wrlock(&s->view);
 		change_apply(s, c, &o, mine);
 		pthread_rwlock_unlock(&s->view);
 	}
-	nfs4r_object_fini(&o);
+	store_object_fini(&o);
 	return st;
 }
 
@@ -259,34 +259,34 @@ static void write_install(struct nfs4r_wbuf *w, const struct change *c)
 {
 	const struct nfs4r_copy_row *r = &c->row;
 
-	nfs4r_rec_begin(w, REC_INSTALL);
-	nfs4r_rec_bytes(w, c->oid.b, 16);
-	nfs4r_rec_u64(w, r->version);
-	nfs4r_rec_u64(w, (uint64_t)r->ctime);
-	nfs4r_rec_u64(w, (uint64_t)r->mtime);
-	nfs4r_rec_u64(w, r->last_lsn);
-	nfs4r_rec_u32(w, r->nlink);
-	nfs4r_rec_u16(w, r->last_log);
-	nfs4r_rec_u8(w, (uint8_t)r->type);
-	nfs4r_rec_u8(w, r->multi);
-	nfs4r_rec_u32(w, r->nparents);
+	store_rec_begin(w, REC_INSTALL);
+	store_rec_bytes(w, c->oid.b, 16);
+	store_rec_u64(w, r->version);
+	store_rec_u64(w, (uint64_t)r->ctime);
+	store_rec_u64(w, (uint64_t)r->mtime);
+	store_rec_u64(w, r->last_lsn);
+	store_rec_u32(w, r->nlink);
+	store_rec_u16(w, r->last_log);
+	store_rec_u8(w, (uint8_t)r->type);
+	store_rec_u8(w, r->multi);
+	store_rec_u32(w, r->nparents);
 	for (uint32_t i = 0; i < r->nparents; i++) {
-		nfs4r_rec_bytes(w, r->parents[i].b, 16);
-		nfs4r_rec_u32(w, r->parent_names[i]);
+		store_rec_bytes(w, r->parents[i].b, 16);
+		store_rec_u32(w, r->parent_names[i]);
 	}
-	nfs4r_rec_u8(w, c->handle_len);
-	nfs4r_rec_bytes(w, c->handle, c->handle_len);
-	nfs4r_rec_u32(w, c->nnames);
+	store_rec_u8(w, c->handle_len);
+	store_rec_bytes(w, c->handle, c->handle_len);
+	store_rec_u32(w, c->nnames);
 	for (uint32_t i = 0; i < c->nnames; i++) {
 		const struct nfs4r_dirent *d = &c->names[i].d;
 
-		nfs4r_rec_bytes(w, d->oid.b, 16);
-		nfs4r_rec_u8(w, (uint8_t)d->type);
-		nfs4r_rec_u64(w, d->cookie);
-		nfs4r_rec_u16(w, d->name.len);
-		nfs4r_rec_bytes(w, d->name.s, d->name.len);
+		store_rec_bytes(w, d->oid.b, 16);
+		store_rec_u8(w, (uint8_t)d->type);
+		store_rec_u64(w, d->cookie);
+		store_rec_u16(w, d->name.len);
+		store_rec_bytes(w, d->name.s, d->name.len);
 	}
-	nfs4r_rec_end(w);
+	store_rec_end(w);
 }
 
 static bool read_names(struct nfs4r_rd *r, struct change *c)
@@ -373,7 +373,7 @@ static enum nfs4r_status install_diff(struct nfs4r_store *s, const struct nfs4r_
 
 	while (st == NFS4R_OK && !last) {
 		struct change c = { .oid = in->oid, .names = d->n ? d->n + at : NULL, .nnames = names_of_record(d, at) };
-		struct nfs4r_wbuf *w = nfs4r_change_begin(s);
+		struct nfs4r_wbuf *w = store_change_begin(s);
 
 		at += c.nnames;
 		last = at == d->count;
@@ -438,10 +438,10 @@ enum nfs4r_status nfs4r_store_forget(struct nfs4r_store *s, const struct nfs4r_o
 	if (nfs4r_oid_eq(oid, &s->root))
 		return NFS4R_INVAL;
 	pthread_mutex_lock(&s->change);
-	w = nfs4r_change_begin(s);
-	nfs4r_rec_begin(w, REC_FORGET);
-	nfs4r_rec_bytes(w, oid->b, 16);
-	nfs4r_rec_end(w);
+	w = store_change_begin(s);
+	store_rec_begin(w, REC_FORGET);
+	store_rec_bytes(w, oid->b, 16);
+	store_rec_end(w);
 	st = forget(s, oid, w);
 	pthread_mutex_unlock(&s->change);
 	return st;
@@ -454,10 +454,10 @@ static bool seal(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
 	bool ok;
 
 	pthread_rwlock_wrlock(&s->view);
-	ok = nfs4r_log_seal(&s->logs[log], lsn, &s->mint[log]);
+	ok = store_log_seal(&s->logs[log], lsn, &s->mint[log]);
 	pthread_rwlock_unlock(&s->view);
 	if (ok)
-		nfs4r_flights_drop(s, log, NFS4R_AFTER_SEAL(lsn));
+		store_flights_drop(s, log, NFS4R_AFTER_SEAL(lsn));
 	return ok;
 }
 
@@ -471,12 +471,12 @@ enum nfs4r_status nfs4r_store_seal(struct nfs4r_store *s, nfs4r_server_id log, n
 		return NFS4R_INVAL;
 	pthread_mutex_lock(&s->change);
 	if (NFS4R_GEN(lsn) == NFS4R_GEN(s->logs[log].applied)) {
-		w = nfs4r_change_begin(s);
-		nfs4r_rec_begin(w, REC_SEAL);
-		nfs4r_rec_u16(w, log);
-		nfs4r_rec_u64(w, lsn);
-		nfs4r_rec_end(w);
-		st = lsn > s->logs[log].applied ? NFS4R_INVAL : nfs4r_jnl_append(&s->jnl, w, &pos);
+		w = store_change_begin(s);
+		store_rec_begin(w, REC_SEAL);
+		store_rec_u16(w, log);
+		store_rec_u64(w, lsn);
+		store_rec_end(w);
+		st = lsn > s->logs[log].applied ? NFS4R_INVAL : store_jnl_append(&s->jnl, w, &pos);
 	}
 	if (st == NFS4R_OK && !seal(s, log, lsn))
 		st = NFS4R_INVAL;
@@ -493,11 +493,11 @@ static void take_positions(struct nfs4r_store *s, const struct nfs4r_store_posit
 		s->logs[i].applied = p->applied[i];
 		if (s->logs[i].stable > p->applied[i])
 			s->logs[i].stable = p->applied[i];
-		nfs4r_log_clear(&s->logs[i]);
+		store_log_clear(&s->logs[i]);
 		s->mint[i] = (struct nfs4r_inc){ p->mint_inc[i], p->mint_seq[i] };
 	}
 	pthread_rwlock_unlock(&s->view);
-	nfs4r_flights_free(s);
+	store_flights_free(s);
 	s->nbegun = 0; /* every object was made anew */
 	memset(s->last, 0, sizeof(s->last));
 	memset(s->frozen.last, 0, sizeof(s->frozen.last)); /* what is missing before these will not come */
@@ -511,15 +511,15 @@ enum nfs4r_status nfs4r_store_set_positions(struct nfs4r_store *s, const struct 
 	enum nfs4r_status st;
 
 	pthread_mutex_lock(&s->change);
-	w = nfs4r_change_begin(s);
-	nfs4r_rec_begin(w, REC_POSITIONS);
+	w = store_change_begin(s);
+	store_rec_begin(w, REC_POSITIONS);
 	for (int i = 1; i < NLOGS; i++) {
-		nfs4r_rec_u64(w, p->applied[i]);
-		nfs4r_rec_u64(w, p->mint_inc[i]);
-		nfs4r_rec_u64(w, p->mint_seq[i]);
+		store_rec_u64(w, p->applied[i]);
+		store_rec_u64(w, p->mint_inc[i]);
+		store_rec_u64(w, p->mint_seq[i]);
 	}
-	nfs4r_rec_end(w);
-	st = nfs4r_jnl_append(&s->jnl, w, &pos);
+	store_rec_end(w);
+	st = store_jnl_append(&s->jnl, w, &pos);
 	if (st == NFS4R_OK)
 		take_positions(s, p);
 	pthread_mutex_unlock(&s->change);
@@ -559,15 +559,15 @@ static enum nfs4r_status replay_positions(struct nfs4r_store *s, const struct nf
 	/* LMDB has later positions; entries before this record are of another past. */
 	s->nbeyond = 0;
 	for (int i = 1; i < NLOGS; i++) {
-		nfs4r_log_found(&s->logs[i], s->meta.applied[i], s->meta.truncated[i]);
+		store_log_found(&s->logs[i], s->meta.applied[i], s->meta.truncated[i]);
 		s->mint[i] = s->meta.mint[i];
 	}
-	nfs4r_flights_free(s);
+	store_flights_free(s);
 	memset(s->last, 0, sizeof(s->last));
 	return NFS4R_OK;
 }
 
-enum nfs4r_status nfs4r_replay_repair(struct nfs4r_store *s, const struct nfs4r_rec_view *rec, bool index)
+enum nfs4r_status store_replay_repair(struct nfs4r_store *s, const struct nfs4r_rec_view *rec, bool index)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
 	nfs4r_server_id log;

@@ -14,36 +14,36 @@
 #include "store/internal.h"
 #include "xdr_map.h"
 
-enum nfs4r_status nfs4r_replay_puts(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+enum nfs4r_status store_replay_puts(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
 	struct ov_need need = { 0 };
 	struct nfs4r_put *puts;
 	uint32_t n;
-	enum nfs4r_status st = nfs4r_rd_puts(&r, &puts, &n);
+	enum nfs4r_status st = store_rd_puts(&r, &puts, &n);
 
 	if (st != NFS4R_OK)
 		return st;
-	nfs4r_puts_need(&need, puts, n);
-	if (nfs4r_ov_reserve(s->active, &need))
-		nfs4r_puts_apply(s, puts, n, rec->pos);
+	store_puts_need(&need, puts, n);
+	if (store_ov_reserve(s->active, &need))
+		store_puts_apply(s, puts, n, rec->pos);
 	else
 		st = NFS4R_NOMEM;
 	free(puts);
 	return st;
 }
 
-enum nfs4r_status nfs4r_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version)
+enum nfs4r_status store_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version)
 {
 	struct ov_need need = { 0 };
 	struct nfs4r_oid o;
 	struct ov_mark *m;
 
-	nfs4r_ov_need_mark(&need);
-	if (!nfs4r_ov_reserve(s->active, &need))
+	store_ov_need_mark(&need);
+	if (!store_ov_reserve(s->active, &need))
 		return NFS4R_NOMEM;
 	memcpy(o.b, oid, 16);
-	m = nfs4r_ov_make_mark(s->active, &o);
+	m = store_ov_make_mark(s->active, &o);
 	if (!m->version || version < m->version)
 		m->version = version;
 	return NFS4R_OK;
@@ -58,12 +58,12 @@ static enum nfs4r_status replay_marks(struct nfs4r_store *s, const struct nfs4r_
 		const uint8_t *oid = rd_bytes(&r, 16);
 		nfs4r_version v = rd_u64(&r);
 
-		st = r.bad ? NFS4R_MALFORMED : nfs4r_replay_mark(s, oid, v);
+		st = r.bad ? NFS4R_MALFORMED : store_replay_mark(s, oid, v);
 	}
-	return st == NFS4R_OK && r.left ? nfs4r_begun_replay(s, &r) : st;
+	return st == NFS4R_OK && r.left ? store_begun_replay(s, &r) : st;
 }
 
-enum nfs4r_status nfs4r_replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+enum nfs4r_status store_replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
 	const uint8_t *id = rd_bytes(&r, 16);
@@ -77,41 +77,41 @@ enum nfs4r_status nfs4r_replay_handle(struct nfs4r_store *s, const struct nfs4r_
 	if (r.bad || !len || len > NFS4R_LOCAL_HANDLE_MAX)
 		return NFS4R_MALFORMED;
 	memcpy(oid.b, id, 16);
-	st = nfs4r_object_load(s, &oid, &o);
+	st = store_object_load(s, &oid, &o);
 	if (st == NFS4R_OK || st == NFS4R_NOENT) {
-		bool mine = nfs4r_handle_is_mine(s, &o);
+		bool mine = store_handle_is_mine(s, &o);
 
-		nfs4r_handle_need(&need, &o, len);
-		st = nfs4r_ov_reserve(s->active, &need) ? NFS4R_OK : NFS4R_NOMEM;
+		store_handle_need(&need, &o, len);
+		st = store_ov_reserve(s->active, &need) ? NFS4R_OK : NFS4R_NOMEM;
 		if (st == NFS4R_OK)
-			nfs4r_handle_apply(s, &oid, &o, mine, handle, len);
+			store_handle_apply(s, &oid, &o, mine, handle, len);
 	}
-	nfs4r_object_fini(&o);
+	store_object_fini(&o);
 	return st;
 }
 
-enum nfs4r_status nfs4r_replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+enum nfs4r_status store_replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_plan plan;
 	struct nfs4r_commit_body c;
-	enum nfs4r_status st = nfs4r_rd_commit(rec, &c, &s->unreadable);
+	enum nfs4r_status st = store_rd_commit(rec, &c, &s->unreadable);
 
 	if (st != NFS4R_OK)
 		return st;
-	c.entry->bytes_at = nfs4r_kept_of(s, rec->pos);
-	st = nfs4r_commit_reserve(s, c.entry, c.puts, c.nputs, &plan);
+	c.entry->bytes_at = store_kept_of(s, rec->pos);
+	st = store_commit_reserve(s, c.entry, c.puts, c.nputs, &plan);
 	if (st == NFS4R_OK)
-		st = nfs4r_kept_note(s, c.entry);
+		st = store_kept_note(s, c.entry);
 	if (st == NFS4R_OK)
-		nfs4r_commit_apply(s, c.entry, c.puts, c.nputs, &plan, rec->pos);
-	nfs4r_plan_fini(&plan);
-	nfs4r_commit_body_fini(&c);
+		store_commit_apply(s, c.entry, c.puts, c.nputs, &plan, rec->pos);
+	store_plan_fini(&plan);
+	store_commit_body_fini(&c);
 	return st;
 }
 
 /* ---- entries behind a hole --------------------------------------------------- */
 
-enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, const struct nfs4r_cut *cut)
+enum nfs4r_status store_cut_add(struct nfs4r_scan *sc, const struct nfs4r_cut *cut)
 {
 	struct nfs4r_cut *cuts;
 
@@ -123,7 +123,7 @@ enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, const struct nfs4r_cut *c
 	sc->cuts = cuts;
 	sc->cuts[sc->ncuts++] = *cut;
 	for (int i = 1; i < NLOGS && !FAULT(F_STORE_BEHIND_HOLE); i++)
-		sc->again |= nfs4r_log_last(&sc->s->logs[i]) > cut->last[i];
+		sc->again |= store_log_last(&sc->s->logs[i]) > cut->last[i];
 	return NFS4R_OK;
 }
 
@@ -160,17 +160,17 @@ static bool note_given_back(struct nfs4r_store *s, const struct nfs4r_entry *e, 
 static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_commit_body c;
-	enum nfs4r_status st = nfs4r_rd_commit(rec, &c, &s->unreadable);
+	enum nfs4r_status st = store_rd_commit(rec, &c, &s->unreadable);
 
 	if (st != NFS4R_OK)
 		return st;
 	for (uint32_t i = 0; i < c.entry->nparts && st == NFS4R_OK; i++) {
 		const struct nfs4r_part *p = &c.entry->parts[i];
-		struct nfs4r_extent x = nfs4r_extent_of(p);
+		struct nfs4r_extent x = store_extent_of(p);
 
-		st = note_given_back(s, c.entry, p) ? nfs4r_drop_extent(s, &x) : NFS4R_NOMEM;
+		st = note_given_back(s, c.entry, p) ? store_drop_extent(s, &x) : NFS4R_NOMEM;
 	}
-	nfs4r_commit_body_fini(&c);
+	store_commit_body_fini(&c);
 	return st;
 }
 
@@ -188,13 +188,13 @@ static enum nfs4r_status index_commit(struct nfs4r_store *s, const struct nfs4r_
 {
 	struct nfs4r_log *l = &s->logs[h->log];
 
-	if (!nfs4r_log_reserve(l, h->lsn))
+	if (!store_log_reserve(l, h->lsn))
 		return NFS4R_NOMEM;
 	if (h->lsn > s->meta.applied[h->log] && !note_beyond(s, h))
 		return NFS4R_NOMEM;
-	nfs4r_log_add(l, h->lsn, rec->pos, &h->created);
-	nfs4r_log_advance(l, h->log, &s->mint[h->log]);
-	nfs4r_flight_end(s, h->log, h->lsn);
+	store_log_add(l, h->lsn, rec->pos, &h->created);
+	store_log_advance(l, h->log, &s->mint[h->log]);
+	store_flight_end(s, h->log, h->lsn);
 	return NFS4R_OK;
 }
 
@@ -203,19 +203,19 @@ static enum nfs4r_status see_intent(struct nfs4r_store *s, const struct nfs4r_re
 {
 	struct nfs4r_flight *f;
 
-	if (h->lsn <= s->logs[h->log].applied || nfs4r_log_at(&s->logs[h->log], h->lsn))
+	if (h->lsn <= s->logs[h->log].applied || store_log_at(&s->logs[h->log], h->lsn))
 		return NFS4R_OK;
 	/* A second one of the same number: the first was never decided and its run is over. */
-	nfs4r_flight_end(s, h->log, h->lsn);
-	f = nfs4r_flight_new(h->log, h->lsn);
+	store_flight_end(s, h->log, h->lsn);
+	f = store_flight_new(h->log, h->lsn);
 	if (!f)
 		return NFS4R_NOMEM;
 	f->intent = rec->pos;
-	nfs4r_flight_add(s, f);
+	store_flight_add(s, f);
 	return NFS4R_OK;
 }
 
-enum nfs4r_status nfs4r_rd_cut(const struct nfs4r_rec_view *rec, nfs4r_server_id self, struct nfs4r_cut *c, bool *lost)
+enum nfs4r_status store_rd_cut(const struct nfs4r_rec_view *rec, nfs4r_server_id self, struct nfs4r_cut *c, bool *lost)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
 	uint64_t cut = 0;
@@ -241,9 +241,9 @@ enum nfs4r_status nfs4r_rd_cut(const struct nfs4r_rec_view *rec, nfs4r_server_id
 static enum nfs4r_status see_cut(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec, bool *lost)
 {
 	struct nfs4r_cut c;
-	enum nfs4r_status st = nfs4r_rd_cut(rec, sc->s->meta.self, &c, lost);
+	enum nfs4r_status st = store_rd_cut(rec, sc->s->meta.self, &c, lost);
 
-	return st == NFS4R_OK ? nfs4r_cut_add(sc, &c) : st;
+	return st == NFS4R_OK ? store_cut_add(sc, &c) : st;
 }
 
 static enum nfs4r_status see_open(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
@@ -274,7 +274,7 @@ static enum nfs4r_status see_entry(struct nfs4r_scan *sc, const struct nfs4r_rec
 	struct nfs4r_commit_head h;
 	enum nfs4r_status st;
 
-	if (!nfs4r_rd_commit_head(rec, &h))
+	if (!store_rd_commit_head(rec, &h))
 		return NFS4R_MALFORMED;
 	if (rec->type == REC_INTENT)
 		return see_intent(s, rec, &h);
@@ -283,13 +283,13 @@ static enum nfs4r_status see_entry(struct nfs4r_scan *sc, const struct nfs4r_rec
 		return h.log != s->meta.self && rec->pos >= s->meta.pos ? note_dropped(s, rec) : NFS4R_OK;
 	if (st != NFS4R_OK)
 		return st == NFS4R_STALE ? NFS4R_OK : st;
-	nfs4r_seg_note(&s->jnl, rec->pos, h.log, h.lsn);
+	store_seg_note(&s->jnl, rec->pos, h.log, h.lsn);
 	if (h.own && h.lsn > s->last[h.log])
 		s->last[h.log] = h.lsn;
-	return rec->pos >= s->meta.pos + FAULT(F_STORE_REPLAY_LATE) ? nfs4r_replay_commit(s, rec) : index_commit(s, rec, &h);
+	return rec->pos >= s->meta.pos + FAULT(F_STORE_REPLAY_LATE) ? store_replay_commit(s, rec) : index_commit(s, rec, &h);
 }
 
-enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
+enum nfs4r_status store_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_store *s = sc->s;
 	bool lost, replay = rec->pos >= s->meta.pos + FAULT(F_STORE_REPLAY_LATE);
@@ -308,20 +308,20 @@ enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_vie
 	if (rec->type == REC_ASIDE)
 		return see_cut(sc, rec, &lost);
 	if (rec->type == REC_RECOVERED)
-		nfs4r_flights_free(s); /* begun before, and nobody has them */
+		store_flights_free(s); /* begun before, and nobody has them */
 	if (rec->type >= REC_SEAL && rec->type <= REC_POSITIONS)
-		return nfs4r_replay_repair(s, rec, !replay);
+		return store_replay_repair(s, rec, !replay);
 	if (!replay)
 		return NFS4R_OK;
 	switch (rec->type) {
 	case REC_PUTS:
-		return nfs4r_replay_puts(s, rec);
+		return store_replay_puts(s, rec);
 	case REC_MARKS:
 		return replay_marks(s, rec);
 	case REC_HANDLE:
-		return nfs4r_replay_handle(s, rec);
+		return store_replay_handle(s, rec);
 	case REC_BYTES:
-		return nfs4r_replay_bytes(s, rec);
+		return store_replay_bytes(s, rec);
 	case REC_RECOVERED:
 		sc->lost = false;
 		return NFS4R_OK;

@@ -40,12 +40,12 @@ static enum nfs4r_status freeze(struct nfs4r_store *s)
 
 	pthread_mutex_lock(&s->change);
 	pos = atomic_load(&s->jnl.tail);
-	st = nfs4r_begun_again(s);
+	st = store_begun_again(s);
 	if (st == NFS4R_OK)
-		st = nfs4r_fresh_make(s, s->logs, true, &fresh);
+		st = store_fresh_make(s, s->logs, true, &fresh);
 	if (st == NFS4R_OK) {
 		pthread_rwlock_wrlock(&s->view);
-		nfs4r_freeze_note(s, &fresh, pos);
+		store_freeze_note(s, &fresh, pos);
 		fresh.ov->below = s->frozen.ov = s->active;
 		s->active = fresh.ov;
 		pthread_rwlock_unlock(&s->view);
@@ -98,10 +98,10 @@ static int write_row(struct nfs4r_db *db, MDB_txn *txn, const struct ov_node *no
 	if (r->gone) {
 		rc = put_or_del(txn, db->rows, &key, NULL);
 	} else {
-		val.mv_size = nfs4r_row_size(&r->o);
+		val.mv_size = store_row_size(&r->o);
 		rc = mdb_put(txn, db->rows, &key, &val, MDB_RESERVE);
 		if (!rc)
-			nfs4r_row_encode(&r->o, val.mv_data);
+			store_row_encode(&r->o, val.mv_data);
 	}
 	return rc ? rc : write_cookies(db, txn, &r->o.row.oid, r->cookies);
 }
@@ -110,7 +110,7 @@ static int write_name(struct nfs4r_db *db, MDB_txn *txn, const struct ov_node *n
 {
 	const struct ov_name *n = (const struct ov_name *)node;
 	uint8_t k[NAME_KEY_MAX], v[NAME_VAL];
-	MDB_val key = { nfs4r_name_key(k, &n->dir, n->s, n->len), k }, val = { sizeof(v), v };
+	MDB_val key = { store_name_key(k, &n->dir, n->s, n->len), k }, val = { sizeof(v), v };
 
 	memcpy(v, n->oid.b, 16);
 	v[16] = n->type;
@@ -180,7 +180,7 @@ static int write_table(struct nfs4r_db *db, MDB_txn *txn, const struct ov_table 
 
 	if (!t->count)
 		return 0;
-	list = nfs4r_ov_sorted(t, cmp);
+	list = store_ov_sorted(t, cmp);
 	if (!list)
 		return ENOMEM;
 	for (uint64_t i = 0; i < t->count && !rc; i++)
@@ -248,7 +248,7 @@ static int write_all(struct nfs4r_store *s)
 	if (!rc)
 		rc = write_incs(s, txn);
 	if (!rc)
-		rc = nfs4r_db_put_meta(&s->db, txn, &s->frozen.meta);
+		rc = store_db_put_meta(&s->db, txn, &s->frozen.meta);
 	if (!rc)
 		return mdb_txn_commit(txn);
 	mdb_txn_abort(txn);
@@ -266,7 +266,7 @@ static void forget_frozen(struct nfs4r_store *s)
 	pthread_rwlock_wrlock(&s->view);
 	above->below = s->frozen.ov = NULL;
 	pthread_rwlock_unlock(&s->view);
-	nfs4r_ov_free(ov);
+	store_ov_free(ov);
 	free(s->frozen.carry);
 	s->frozen.carry = NULL;
 	s->lmdb = s->frozen.meta;
@@ -305,7 +305,7 @@ static void drop_segments(struct nfs4r_store *s)
 	while (n + 1 < s->jnl.nsegs && !needed(s, &s->jnl.segs[n], first_intent))
 		n++;
 	pthread_mutex_unlock(&s->change);
-	nfs4r_seg_drop(&s->jnl, n);
+	store_seg_drop(&s->jnl, n);
 }
 
 /* Wait, at most a second, until no entry of the log up to @lsn is missing. s->change held. */
@@ -340,7 +340,7 @@ enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s)
 	nfs4r_journal_pos pos;
 	enum nfs4r_status st = nfs4r_store_whole(s, &pos);
 
-	return st == NFS4R_OK ? nfs4r_jnl_sync(&s->jnl, pos) : st;
+	return st == NFS4R_OK ? store_jnl_sync(&s->jnl, pos) : st;
 }
 
 /* No entry is missing before @last, of those that were frozen. s->change held. */
@@ -384,7 +384,7 @@ static enum nfs4r_status db_failed(const struct nfs4r_store *s, int rc)
 
 	if (rc == EIO && fstatvfs(s->dirfd, &v) == 0 && v.f_bavail < NO_ROOM_BYTES / v.f_frsize)
 		return NFS4R_NOSPC;
-	return nfs4r_db_status(rc);
+	return store_db_status(rc);
 }
 
 /* What one caller wants. */
@@ -434,7 +434,7 @@ static enum nfs4r_status sync_frozen(struct nfs4r_store *s, const nfs4r_lsn *sta
 		tell(stable, w);
 	st = close_holes(s, &pos, whole);
 	if (st == NFS4R_OK && !FAULT(F_STORE_LMDB_AHEAD))
-		st = nfs4r_jnl_sync(&s->jnl, pos);
+		st = store_jnl_sync(&s->jnl, pos);
 	if (st != NFS4R_OK)
 		return st;
 	note_stable(s, stable);
@@ -449,14 +449,14 @@ static enum nfs4r_status write_lmdb(struct nfs4r_store *s)
 	if (FAULT(F_STORE_POS_AHEAD))
 		s->frozen.meta.pos = atomic_load(&s->jnl.tail);
 	while ((rc = write_all(s)) == MDB_MAP_FULL) {
-		rc = nfs4r_db_grow(&s->db);
+		rc = store_db_grow(&s->db);
 		if (rc)
 			break;
 	}
 	if (rc)
 		return db_failed(s, rc);
 	forget_frozen(s);
-	nfs4r_files_good(s);
+	store_files_good(s);
 	if (!s->active->below)
 		s->aside_bytes = 0; /* there is no hole any more: the next one has its own measure */
 	drop_segments(s);
@@ -500,7 +500,7 @@ static enum nfs4r_status run(struct nfs4r_store *s, const struct wish *w)
 		st = write_frozen(s, true, w);
 	if (st != NFS4R_OK || (s->frozen.ov && !pays(s)))
 		return st;
-	st = s->frozen.ov ? nfs4r_set_aside(s) : freeze(s);
+	st = s->frozen.ov ? store_set_aside(s) : freeze(s);
 	if (st == NFS4R_DELAY) { /* nor now: the next time when there is much more */
 		s->aside_bytes = atomic_load(&s->jnl.tail) - s->lmdb.pos;
 		return NFS4R_OK;

@@ -26,7 +26,7 @@ static void write_note(const struct nfs4r_store *s)
 		close(fd);
 }
 
-bool nfs4r_files_noted(const struct nfs4r_store *s)
+bool store_files_noted(const struct nfs4r_store *s)
 {
 	int fd = openat(s->dirfd, note, O_RDONLY | O_CLOEXEC);
 
@@ -35,7 +35,7 @@ bool nfs4r_files_noted(const struct nfs4r_store *s)
 	return fd >= 0;
 }
 
-void nfs4r_files_good(struct nfs4r_store *s)
+void store_files_good(struct nfs4r_store *s)
 {
 	if (s->files_noted && !unlinkat(s->dirfd, note, 0))
 		s->files_noted = false;
@@ -60,7 +60,7 @@ bool nfs4r_store_files_failed(const struct nfs4r_store *s)
 	return atomic_load(&s->files_failed);
 }
 
-void nfs4r_files_note_again(const struct nfs4r_store *s)
+void store_files_note_again(const struct nfs4r_store *s)
 {
 	if (atomic_load(&s->files_failed))
 		write_note(s);

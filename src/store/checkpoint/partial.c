@@ -49,10 +49,10 @@ static void shadow_free(struct nfs4r_store *w)
 	if (!w)
 		return;
 	for (int i = 0; i < NLOGS; i++)
-		nfs4r_log_clear(&w->logs[i]);
-	nfs4r_db_unshare(&w->db);
+		store_log_clear(&w->logs[i]);
+	store_db_unshare(&w->db);
 	pthread_rwlock_destroy(&w->view);
-	nfs4r_ov_free(w->active);
+	store_ov_free(w->active);
 	free(w->kept);
 	free(w);
 }
@@ -65,22 +65,22 @@ static struct nfs4r_store *shadow_new(const struct nfs4r_store *s)
 
 	if (!w)
 		return NULL;
-	w->active = nfs4r_ov_new();
+	w->active = store_ov_new();
 	w->meta = s->lmdb;
 	w->root = s->root;
-	nfs4r_rwlock_init(&w->view);
-	nfs4r_db_share(&w->db, &s->db);
+	store_rwlock_init(&w->view);
+	store_db_share(&w->db, &s->db);
 	for (int i = 0; i < NLOGS; i++) {
-		nfs4r_log_found(&w->logs[i], s->lmdb.applied[i], s->lmdb.truncated[i]);
+		store_log_found(&w->logs[i], s->lmdb.applied[i], s->lmdb.truncated[i]);
 		w->mint[i] = s->lmdb.mint[i];
 	}
 	ok = w->active != NULL;
 	for (uint32_t i = 0; i < s->nbeyond && ok; i++) {
 		const struct nfs4r_beyond *b = &s->beyond[i];
 
-		ok = nfs4r_log_reserve(&w->logs[b->log], b->lsn);
+		ok = store_log_reserve(&w->logs[b->log], b->lsn);
 		if (ok)
-			nfs4r_log_add(&w->logs[b->log], b->lsn, SEG_HEADER, &b->created);
+			store_log_add(&w->logs[b->log], b->lsn, SEG_HEADER, &b->created);
 	}
 	if (ok)
 		return w;
@@ -133,7 +133,7 @@ static enum nfs4r_status take(struct aside *a, nfs4r_server_id log, nfs4r_lsn ls
 			at = &(*at)->next;
 			continue;
 		}
-		st = nfs4r_replay_commit(a->w, &(*at)->rec);
+		st = store_replay_commit(a->w, &(*at)->rec);
 		unlink_put_off(a, at);
 	}
 	return st;
@@ -172,11 +172,11 @@ static enum nfs4r_status see_commit(struct aside *a, uint8_t **buf, const struct
 	struct nfs4r_commit_head h;
 	enum nfs4r_status st;
 
-	if (!nfs4r_rd_commit_head(rec, &h))
+	if (!store_rd_commit_head(rec, &h))
 		return NFS4R_MALFORMED;
 	if (!h.own && h.lsn > a->w->logs[h.log].applied + 1 && !FAULT(F_STORE_NOT_ASIDE))
 		return put_off(a, buf, rec, &h);
-	st = nfs4r_replay_commit(a->w, rec);
+	st = store_replay_commit(a->w, rec);
 	return st == NFS4R_OK ? catch_up(a, h.log) : st;
 }
 
@@ -185,12 +185,12 @@ static enum nfs4r_status see_cut(struct aside *a, const struct nfs4r_rec_view *r
 	nfs4r_server_id self = a->s->meta.self;
 	struct nfs4r_cut cut;
 	bool lost;
-	enum nfs4r_status st = nfs4r_rd_cut(rec, self, &cut, &lost);
+	enum nfs4r_status st = store_rd_cut(rec, self, &cut, &lost);
 
 	if (st != NFS4R_OK)
 		return st;
 	drop(a, cut.last);
-	return !cut.again && nfs4r_log_last(&a->w->logs[self]) > cut.last[self] ? NFS4R_DELAY : NFS4R_OK;
+	return !cut.again && store_log_last(&a->w->logs[self]) > cut.last[self] ? NFS4R_DELAY : NFS4R_OK;
 }
 
 /* Rows keep what was committed beyond the end, and who repairs them goes by that (log 8.3). */
@@ -200,7 +200,7 @@ static enum nfs4r_status see_seal(struct aside *a, const struct nfs4r_rec_view *
 	nfs4r_server_id log = rd_u16(&r);
 	enum nfs4r_status st = take(a, log, NFS4R_AFTER_SEAL(rd_u64(&r)));
 
-	return st == NFS4R_OK ? nfs4r_replay_repair(a->w, rec, false) : st;
+	return st == NFS4R_OK ? store_replay_repair(a->w, rec, false) : st;
 }
 
 static enum nfs4r_status see(struct aside *a, uint8_t **buf, const struct nfs4r_rec_view *rec)
@@ -212,18 +212,18 @@ static enum nfs4r_status see(struct aside *a, uint8_t **buf, const struct nfs4r_
 	case REC_ASIDE:
 		return see_cut(a, rec);
 	case REC_PUTS:
-		return nfs4r_replay_puts(a->w, rec);
+		return store_replay_puts(a->w, rec);
 	case REC_HANDLE:
-		return a->first ? NFS4R_DELAY : nfs4r_replay_handle(a->w, rec);
+		return a->first ? NFS4R_DELAY : store_replay_handle(a->w, rec);
 	case REC_SEAL:
 		return see_seal(a, rec);
 	case REC_BYTES:
-		return nfs4r_replay_bytes(a->w, rec);
+		return store_replay_bytes(a->w, rec);
 	case REC_INSTALL:
 	case REC_FORGET:
 	case REC_POSITIONS:
 		a->other_past |= rec->type == REC_POSITIONS;
-		return a->first ? NFS4R_DELAY : nfs4r_replay_repair(a->w, rec, false);
+		return a->first ? NFS4R_DELAY : store_replay_repair(a->w, rec, false);
 	default:
 		return NFS4R_OK;
 	}
@@ -234,9 +234,9 @@ static enum nfs4r_status walk(struct aside *a, nfs4r_journal_pos to)
 	struct nfs4r_journal *j = &a->s->jnl;
 	enum nfs4r_status st = NFS4R_OK;
 
-	while (st == NFS4R_OK && (a->at = nfs4r_jnl_record_at(j, a->at)) < to) {
+	while (st == NFS4R_OK && (a->at = store_jnl_record_at(j, a->at)) < to) {
 		struct nfs4r_rec_view rec;
-		uint8_t *buf = nfs4r_jnl_read(j, a->at, &rec);
+		uint8_t *buf = store_jnl_read(j, a->at, &rec);
 
 		if (!buf)
 			return NFS4R_IO;
@@ -272,11 +272,11 @@ static void write_head(const struct aside *a, struct nfs4r_wbuf *w)
 	memset(last, 0xff, sizeof(last));
 	for (const struct put_off *p = a->first; p; p = p->next)
 		last[p->h.log] = a->s->logs[p->h.log].applied;
-	nfs4r_rec_begin(w, REC_ASIDE);
-	nfs4r_rec_u64(w, a->s->lmdb.pos);
+	store_rec_begin(w, REC_ASIDE);
+	store_rec_u64(w, a->s->lmdb.pos);
 	for (int i = 1; i < NLOGS; i++)
-		nfs4r_rec_u64(w, last[i]);
-	nfs4r_rec_end(w);
+		store_rec_u64(w, last[i]);
+	store_rec_end(w);
 }
 
 /* Rows of the core that nobody has written since. */
@@ -285,7 +285,7 @@ static uint32_t still_valid(const struct aside *a, struct nfs4r_put *puts, uint3
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct ov_core *c = nfs4r_ov_core(a->base, puts[i].key, puts[i].key_len);
+		const struct ov_core *c = store_ov_core(a->base, puts[i].key, puts[i].key_len);
 
 		if (!c || c->pos < pos)
 			puts[kept++] = puts[i];
@@ -301,15 +301,15 @@ static enum nfs4r_status write_copy(const struct aside *a, struct nfs4r_wbuf *w,
 	enum nfs4r_status st;
 
 	rd_bytes(&r, COMMIT_HEAD);
-	st = nfs4r_rd_puts(&r, &puts, &n);
+	st = store_rd_puts(&r, &puts, &n);
 	if (st != NFS4R_OK)
 		return st;
 	p->at = w->len;
-	nfs4r_rec_begin(w, REC_COMMIT);
-	nfs4r_rec_bytes(w, p->rec.body, COMMIT_HEAD);
-	nfs4r_rec_puts(w, puts, still_valid(a, puts, n, p->rec.pos));
-	nfs4r_rec_bytes(w, r.p, r.left);
-	nfs4r_rec_end(w);
+	store_rec_begin(w, REC_COMMIT);
+	store_rec_bytes(w, p->rec.body, COMMIT_HEAD);
+	store_rec_puts(w, puts, still_valid(a, puts, n, p->rec.pos));
+	store_rec_bytes(w, r.p, r.left);
+	store_rec_end(w);
 	free(puts);
 	return w->bad ? NFS4R_NOMEM : NFS4R_OK;
 }
@@ -317,7 +317,7 @@ static enum nfs4r_status write_copy(const struct aside *a, struct nfs4r_wbuf *w,
 /* What the copies do, above the rest. */
 static enum nfs4r_status replay_copies(struct aside *a, const struct nfs4r_wbuf *w, nfs4r_journal_pos pos)
 {
-	struct nfs4r_overlay *above = nfs4r_ov_new();
+	struct nfs4r_overlay *above = store_ov_new();
 	enum nfs4r_status st = above ? NFS4R_OK : NFS4R_NOMEM;
 
 	if (!above)
@@ -328,14 +328,14 @@ static enum nfs4r_status replay_copies(struct aside *a, const struct nfs4r_wbuf 
 		struct nfs4r_rec_view rec;
 		size_t total;
 
-		st = nfs4r_rec_parse(w->p + p->at, w->len - p->at, pos + p->at, &rec, &total) ? nfs4r_replay_commit(a->w, &rec) : NFS4R_CORRUPT;
+		st = store_rec_parse(w->p + p->at, w->len - p->at, pos + p->at, &rec, &total) ? store_replay_commit(a->w, &rec) : NFS4R_CORRUPT;
 	}
 	return st;
 }
 
 static enum nfs4r_status write_records(struct aside *a, nfs4r_journal_pos *pos)
 {
-	struct nfs4r_wbuf *w = nfs4r_change_begin(a->s);
+	struct nfs4r_wbuf *w = store_change_begin(a->s);
 	enum nfs4r_status st = NFS4R_OK;
 
 	write_head(a, w);
@@ -343,9 +343,9 @@ static enum nfs4r_status write_records(struct aside *a, nfs4r_journal_pos *pos)
 		st = write_copy(a, w, p);
 	if (st != NFS4R_OK)
 		return st;
-	nfs4r_rec_seal(w, *pos); /* for who reads them now; the append does it again */
+	store_rec_seal(w, *pos); /* for who reads them now; the append does it again */
 	st = replay_copies(a, w, *pos);
-	return st == NFS4R_OK ? nfs4r_jnl_append(&a->s->jnl, w, pos) : st;
+	return st == NFS4R_OK ? store_jnl_append(&a->s->jnl, w, pos) : st;
 }
 
 /* The last one in LMDB of @log that is beyond the contiguous ones: its record is needed where it lies. */
@@ -373,7 +373,7 @@ static void move_records(struct aside *a, nfs4r_journal_pos pos)
 	}
 	pthread_rwlock_unlock(&j->segs_lock);
 	for (const struct put_off *p = a->first; p; p = p->next)
-		nfs4r_seg_note(j, pos + p->at, p->h.log, p->h.lsn);
+		store_seg_note(j, pos + p->at, p->h.log, p->h.lsn);
 }
 
 /* Nothing fails here. @from: where LMDB will be; @pos: of the copies. */
@@ -384,8 +384,8 @@ static void swap(struct aside *a, nfs4r_journal_pos from, nfs4r_journal_pos pos)
 
 	pthread_rwlock_wrlock(&s->view);
 	for (const struct put_off *p = a->first; p; p = p->next)
-		nfs4r_log_add(&s->logs[p->h.log], p->h.lsn, pos + p->at, &p->h.created);
-	nfs4r_freeze_note(s, &a->fresh, from);
+		store_log_add(&s->logs[p->h.log], p->h.lsn, pos + p->at, &p->h.created);
+	store_freeze_note(s, &a->fresh, from);
 	for (int i = 1; i < NLOGS; i++) /* nothing of these lies behind a hole */
 		if (i != s->meta.self)
 			s->frozen.last[i] = 0;
@@ -396,7 +396,7 @@ static void swap(struct aside *a, nfs4r_journal_pos from, nfs4r_journal_pos pos)
 	s->frozen.ov = a->base;
 	a->fresh.ov = a->w->active = NULL;
 	pthread_rwlock_unlock(&s->view);
-	nfs4r_ov_free(old);
+	store_ov_free(old);
 }
 
 static enum nfs4r_status finish(struct aside *a)
@@ -408,10 +408,10 @@ static enum nfs4r_status finish(struct aside *a)
 	if (st == NFS4R_OK && !agrees(a))
 		st = NFS4R_DELAY;
 	if (st == NFS4R_OK)
-		st = nfs4r_fresh_make(s, a->w->logs, false, &a->fresh);
+		st = store_fresh_make(s, a->w->logs, false, &a->fresh);
 	a->base = a->w->active;
 	if (st == NFS4R_OK)
-		st = nfs4r_begun_again(s);
+		st = store_begun_again(s);
 	if (st == NFS4R_OK && a->first) {
 		pos = atomic_load(&s->jnl.tail);
 		st = write_records(a, &pos);
@@ -424,7 +424,7 @@ static enum nfs4r_status finish(struct aside *a)
 	return NFS4R_OK;
 }
 
-enum nfs4r_status nfs4r_set_aside(struct nfs4r_store *s)
+enum nfs4r_status store_set_aside(struct nfs4r_store *s)
 {
 	struct aside a = { .s = s, .w = shadow_new(s), .at = s->lmdb.pos };
 	enum nfs4r_status st = a.w ? NFS4R_OK : NFS4R_NOMEM;
@@ -439,7 +439,7 @@ enum nfs4r_status nfs4r_set_aside(struct nfs4r_store *s)
 	}
 	while (a.first)
 		unlink_put_off(&a, &a.first);
-	nfs4r_fresh_free(&a.fresh);
+	store_fresh_free(&a.fresh);
 	shadow_free(a.w);
 	/* Records that do not fit without what is put off: wait until that is there. */
 	return st == NFS4R_CORRUPT || st == NFS4R_MALFORMED ? NFS4R_DELAY : st;

@@ -31,7 +31,7 @@ static void collect_hot(struct nfs4r_store *s, struct nfs4r_fresh *fresh, struct
 				continue;
 			fresh->carry[fresh->ncarry++] = (struct nfs4r_touched){ .oid = m->oid, .before = row.version };
 			fresh->nhot++;
-			nfs4r_ov_need_mark(need);
+			store_ov_need_mark(need);
 		}
 	}
 }
@@ -50,13 +50,13 @@ static bool collect_carry(struct nfs4r_store *s, struct nfs4r_fresh *fresh, bool
 				if (!f->touched[i].before || FAULT(F_STORE_NO_CARRY))
 					continue;
 				fresh->carry[fresh->ncarry++] = f->touched[i];
-				nfs4r_ov_need_mark(&need);
+				store_ov_need_mark(&need);
 			}
 		}
 	}
 	if (hot)
 		collect_hot(s, fresh, &need);
-	return nfs4r_ov_reserve(fresh->ov, &need);
+	return store_ov_reserve(fresh->ov, &need);
 }
 
 /* What LMDB will have, and the positions in it do not tell. */
@@ -65,14 +65,14 @@ static bool collect_beyond(const struct nfs4r_log *logs, struct nfs4r_fresh *fre
 	uint32_t n = 0;
 
 	for (int i = 1; i < NLOGS; i++)
-		for (nfs4r_lsn lsn = logs[i].applied; (lsn = nfs4r_log_next(&logs[i], lsn));)
+		for (nfs4r_lsn lsn = logs[i].applied; (lsn = store_log_next(&logs[i], lsn));)
 			n++;
 	fresh->beyond = calloc(n + 1, sizeof(*fresh->beyond));
 	if (!fresh->beyond)
 		return false;
 	for (int i = 1; i < NLOGS; i++)
-		for (nfs4r_lsn lsn = logs[i].applied; (lsn = nfs4r_log_next(&logs[i], lsn));) {
-			const struct nfs4r_logent *e = nfs4r_log_at(&logs[i], lsn);
+		for (nfs4r_lsn lsn = logs[i].applied; (lsn = store_log_next(&logs[i], lsn));) {
+			const struct nfs4r_logent *e = store_log_at(&logs[i], lsn);
 			struct nfs4r_beyond *b = &fresh->beyond[fresh->nbeyond++];
 
 			b->log = (nfs4r_server_id)i;
@@ -83,29 +83,29 @@ static bool collect_beyond(const struct nfs4r_log *logs, struct nfs4r_fresh *fre
 	return true;
 }
 
-enum nfs4r_status nfs4r_fresh_make(struct nfs4r_store *s, const struct nfs4r_log *logs, bool hot, struct nfs4r_fresh *f)
+enum nfs4r_status store_fresh_make(struct nfs4r_store *s, const struct nfs4r_log *logs, bool hot, struct nfs4r_fresh *f)
 {
-	*f = (struct nfs4r_fresh){ .ov = nfs4r_ov_new() };
+	*f = (struct nfs4r_fresh){ .ov = store_ov_new() };
 	if (f->ov && collect_carry(s, f, hot) && collect_beyond(logs, f))
 		return NFS4R_OK;
-	nfs4r_fresh_free(f);
+	store_fresh_free(f);
 	return NFS4R_NOMEM;
 }
 
-void nfs4r_fresh_free(struct nfs4r_fresh *f)
+void store_fresh_free(struct nfs4r_fresh *f)
 {
-	nfs4r_ov_free(f->ov);
+	store_ov_free(f->ov);
 	free(f->carry);
 	free(f->beyond);
 	*f = (struct nfs4r_fresh){ .ov = NULL };
 }
 
-void nfs4r_freeze_note(struct nfs4r_store *s, struct nfs4r_fresh *f, nfs4r_journal_pos pos)
+void store_freeze_note(struct nfs4r_store *s, struct nfs4r_fresh *f, nfs4r_journal_pos pos)
 {
 	struct nfs4r_frozen *z = &s->frozen;
 	struct nfs4r_meta *m = &z->meta;
 
-	nfs4r_marks_ahead_gone(&s->marks_ahead);
+	store_marks_ahead_gone(&s->marks_ahead);
 	*m = s->meta;
 	m->pos = pos;
 	memcpy(z->last, s->last, sizeof(s->last));
@@ -121,7 +121,7 @@ void nfs4r_freeze_note(struct nfs4r_store *s, struct nfs4r_fresh *f, nfs4r_journ
 	f->beyond = NULL;
 	for (uint32_t i = 0; i < z->ncarry; i++) {
 		struct nfs4r_touched *t = &z->carry[i];
-		struct ov_mark *mark = nfs4r_ov_make_mark(f->ov, &t->oid);
+		struct ov_mark *mark = store_ov_make_mark(f->ov, &t->oid);
 
 		if (!mark->version || t->before < mark->version)
 			mark->version = t->before;
@@ -129,7 +129,7 @@ void nfs4r_freeze_note(struct nfs4r_store *s, struct nfs4r_fresh *f, nfs4r_journ
 	}
 	for (int i = 0; i < NLOGS; i++) {
 		m->applied[i] = s->logs[i].applied;
-		m->truncated[i] = nfs4r_log_truncated(&s->logs[i]);
+		m->truncated[i] = store_log_truncated(&s->logs[i]);
 		m->mint[i] = s->mint[i];
 	}
 }

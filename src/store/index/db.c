@@ -21,7 +21,7 @@
 #define READERS_MAX 1000
 #define PAD (256 * 1024)	/* of holes behind the last page: an offset and two lengths of 16 bits */
 
-enum nfs4r_status nfs4r_db_status(int rc)
+enum nfs4r_status store_db_status(int rc)
 {
 	switch (rc) {
 	case 0:
@@ -122,7 +122,7 @@ static void unpad(struct nfs4r_db *db)
 		return; /* the hole stays, and does no harm */
 }
 
-enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t map_bytes, char *why)
+enum nfs4r_status store_db_open(struct nfs4r_db *db, const char *dir, uint64_t map_bytes, char *why)
 {
 	enum nfs4r_status st;
 	struct stat sb;
@@ -136,7 +136,7 @@ enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t m
 	if (!stat(path, &sb) && (uint64_t)sb.st_size > db->map_bytes)
 		db->map_bytes = ((uint64_t)sb.st_size + (1 << 20)) & ~(uint64_t)0xfffff;
 	snprintf(path, sizeof(path), "%s/lmdb", dir);
-	nfs4r_rwlock_init(&db->map);
+	store_rwlock_init(&db->map);
 	pthread_mutex_init(&db->pool_lock, NULL);
 	rc = mdb_env_create(&db->env);
 	if (!rc)
@@ -153,13 +153,13 @@ enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t m
 		rc = open_dbis(db);
 	if (!rc)
 		return NFS4R_OK;
-	st = nfs4r_db_status(rc);
+	st = store_db_status(rc);
 	nfs4r_refuse(why, st,
 		     st == NFS4R_CORRUPT ?
 			     "%s is damaged (%s): replace this server's store by a resync from the others, and keep the damaged one for analysis" :
 			     "cannot open %s: %s",
 		     path, mdb_strerror(rc));
-	nfs4r_db_close(db);
+	store_db_close(db);
 	return st;
 }
 
@@ -176,7 +176,7 @@ static void end_readers(struct nfs4r_db *db)
 	}
 }
 
-void nfs4r_db_close(struct nfs4r_db *db)
+void store_db_close(struct nfs4r_db *db)
 {
 	end_readers(db);
 	if (!db->env)
@@ -188,22 +188,22 @@ void nfs4r_db_close(struct nfs4r_db *db)
 	pthread_mutex_destroy(&db->pool_lock);
 }
 
-void nfs4r_db_share(struct nfs4r_db *db, const struct nfs4r_db *of)
+void store_db_share(struct nfs4r_db *db, const struct nfs4r_db *of)
 {
 	*db = (struct nfs4r_db){ .env = of->env, .meta = of->meta, .rows = of->rows, .names = of->names, .cookies = of->cookies,
 				 .handles = of->handles, .core = of->core, .marks = of->marks };
-	nfs4r_rwlock_init(&db->map);
+	store_rwlock_init(&db->map);
 	pthread_mutex_init(&db->pool_lock, NULL);
 }
 
-void nfs4r_db_unshare(struct nfs4r_db *db)
+void store_db_unshare(struct nfs4r_db *db)
 {
 	end_readers(db);
 	pthread_rwlock_destroy(&db->map);
 	pthread_mutex_destroy(&db->pool_lock);
 }
 
-struct nfs4r_reader *nfs4r_db_begin(struct nfs4r_db *db)
+struct nfs4r_reader *store_db_begin(struct nfs4r_db *db)
 {
 	struct nfs4r_reader *r;
 	int rc;
@@ -228,7 +228,7 @@ struct nfs4r_reader *nfs4r_db_begin(struct nfs4r_db *db)
 	return NULL;
 }
 
-void nfs4r_db_end(struct nfs4r_db *db, struct nfs4r_reader *r)
+void store_db_end(struct nfs4r_db *db, struct nfs4r_reader *r)
 {
 	if (!r)
 		return;
@@ -240,7 +240,7 @@ void nfs4r_db_end(struct nfs4r_db *db, struct nfs4r_reader *r)
 	pthread_rwlock_unlock(&db->map);
 }
 
-int nfs4r_db_grow(struct nfs4r_db *db)
+int store_db_grow(struct nfs4r_db *db)
 {
 	uint64_t bytes = db->map_bytes + (db->map_bytes < (8ull << 30) ? db->map_bytes : 8ull << 30);
 	int rc;
@@ -257,7 +257,7 @@ int nfs4r_db_grow(struct nfs4r_db *db)
 
 #define META_LEN (4 + 16 + 2 + 8 + NLOGS * 32 + 16 + BOOT_ID_LEN)
 
-int nfs4r_db_put_meta(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_meta *m)
+int store_db_put_meta(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_meta *m)
 {
 	uint8_t buf[META_LEN], *p = buf;
 	MDB_val key = { 5, (void *)(uintptr_t) "store" }, val = { sizeof(buf), buf };
@@ -305,7 +305,7 @@ static void decode_meta(const uint8_t *bytes, struct nfs4r_meta *m)
 	m->boot_id[BOOT_ID_LEN - 1] = 0;
 }
 
-enum nfs4r_status nfs4r_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, char *why)
+enum nfs4r_status store_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, char *why)
 {
 	MDB_val key = { 5, (void *)(uintptr_t) "store" }, tail = { 9, (void *)(uintptr_t) "tail-lost" }, val, none;
 	MDB_txn *txn;
@@ -313,7 +313,7 @@ enum nfs4r_status nfs4r_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, 
 
 	memset(m, 0, sizeof(*m));
 	if (rc)
-		return nfs4r_refuse(why, nfs4r_db_status(rc), "cannot read lmdb: %s", mdb_strerror(rc));
+		return nfs4r_refuse(why, store_db_status(rc), "cannot read lmdb: %s", mdb_strerror(rc));
 	rc = mdb_get(txn, db->meta, &key, &val);
 	if (!rc && val.mv_size >= 4) {
 		m->format = get_be32(val.mv_data); /* of another format only this is understood */
@@ -332,6 +332,6 @@ enum nfs4r_status nfs4r_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, 
 	}
 	mdb_txn_abort(txn);
 	if (rc && rc != MDB_NOTFOUND)
-		nfs4r_refuse(why, nfs4r_db_status(rc), "lmdb/data.mdb is damaged (%s)", mdb_strerror(rc));
-	return nfs4r_db_status(rc);
+		nfs4r_refuse(why, store_db_status(rc), "lmdb/data.mdb is damaged (%s)", mdb_strerror(rc));
+	return store_db_status(rc);
 }

@@ -122,14 +122,14 @@ static struct nfs4r_logrun *run_of(const struct nfs4r_log *l, nfs4r_lsn lsn)
 	return l->seal && NFS4R_GEN(lsn) == NFS4R_GEN(l->seal) ? (struct nfs4r_logrun *)&l->old : NULL;
 }
 
-bool nfs4r_log_reserve(struct nfs4r_log *l, nfs4r_lsn lsn)
+bool store_log_reserve(struct nfs4r_log *l, nfs4r_lsn lsn)
 {
 	struct nfs4r_logrun *r = run_of(l, lsn);
 
 	return r ? run_reserve(r, lsn) : lsn < l->applied;
 }
 
-void nfs4r_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
+void store_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
 		   const struct nfs4r_oid *created)
 {
 	struct nfs4r_logrun *r = run_of(l, lsn);
@@ -149,14 +149,14 @@ void nfs4r_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
 	}
 }
 
-const struct nfs4r_logent *nfs4r_log_at(const struct nfs4r_log *l, nfs4r_lsn lsn)
+const struct nfs4r_logent *store_log_at(const struct nfs4r_log *l, nfs4r_lsn lsn)
 {
 	const struct nfs4r_logrun *r = run_of(l, lsn);
 
 	return r ? run_at(r, lsn) : NULL;
 }
 
-void nfs4r_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *mint)
+void store_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *mint)
 {
 	const struct nfs4r_logent *e;
 
@@ -173,7 +173,7 @@ void nfs4r_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_
 	}
 }
 
-bool nfs4r_log_made(const struct nfs4r_log *l, const struct nfs4r_oid *oid)
+bool store_log_made(const struct nfs4r_log *l, const struct nfs4r_oid *oid)
 {
 	uint64_t inc = nfs4r_oid_inc(oid) << 16 | nfs4r_oid_creator(oid), seq = nfs4r_oid_seq(oid);
 
@@ -186,28 +186,28 @@ bool nfs4r_log_made(const struct nfs4r_log *l, const struct nfs4r_oid *oid)
 	return false;
 }
 
-nfs4r_lsn nfs4r_log_last(const struct nfs4r_log *l)
+nfs4r_lsn store_log_last(const struct nfs4r_log *l)
 {
 	nfs4r_lsn last = run_last(&l->now);
 
 	return last || !l->seal ? last : run_last(&l->old);
 }
 
-nfs4r_lsn nfs4r_log_first(const struct nfs4r_log *l)
+nfs4r_lsn store_log_first(const struct nfs4r_log *l)
 {
 	if (l->seal)
 		return l->old.truncated + 1;
 	return run_last(&l->now) ? l->now.truncated + 1 : 0;
 }
 
-nfs4r_lsn nfs4r_log_next(const struct nfs4r_log *l, nfs4r_lsn lsn)
+nfs4r_lsn store_log_next(const struct nfs4r_log *l, nfs4r_lsn lsn)
 {
 	nfs4r_lsn next = l->seal && lsn < l->seal ? run_next(&l->old, lsn) : 0;
 
 	return next ? next : run_next(&l->now, lsn);
 }
 
-nfs4r_lsn nfs4r_log_truncated(const struct nfs4r_log *l)
+nfs4r_lsn store_log_truncated(const struct nfs4r_log *l)
 {
 	return l->seal ? l->old.truncated : l->now.truncated;
 }
@@ -218,7 +218,7 @@ static void drop_old(struct nfs4r_log *l)
 	l->seal = 0;
 }
 
-void nfs4r_log_truncate(struct nfs4r_log *l, nfs4r_lsn until)
+void store_log_truncate(struct nfs4r_log *l, nfs4r_lsn until)
 {
 	if (until > l->applied)
 		until = l->applied; /* what may still come cannot be done with */
@@ -238,7 +238,7 @@ static void mint_ends(struct nfs4r_inc *mint, nfs4r_lsn seal)
 		*mint = (struct nfs4r_inc){ inc, UINT64_MAX };
 }
 
-bool nfs4r_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *mint)
+bool store_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *mint)
 {
 	nfs4r_lsn after = NFS4R_AFTER_SEAL(seal);
 
@@ -265,16 +265,16 @@ bool nfs4r_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *mint)
 	return true;
 }
 
-void nfs4r_log_clear(struct nfs4r_log *l)
+void store_log_clear(struct nfs4r_log *l)
 {
 	drop_old(l);
 	run_free(&l->now, l->applied);
 }
 
-void nfs4r_log_found(struct nfs4r_log *l, nfs4r_lsn applied, nfs4r_lsn truncated)
+void store_log_found(struct nfs4r_log *l, nfs4r_lsn applied, nfs4r_lsn truncated)
 {
 	l->applied = applied;
-	nfs4r_log_clear(l);
+	store_log_clear(l);
 	l->now.truncated = truncated;
 	if (NFS4R_GEN(truncated) == NFS4R_GEN(applied))
 		return;
@@ -291,7 +291,7 @@ void nfs4r_store_truncate(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn 
 		return;
 	pthread_mutex_lock(&s->change);
 	pthread_rwlock_wrlock(&s->view);
-	nfs4r_log_truncate(&s->logs[log], until);
+	store_log_truncate(&s->logs[log], until);
 	pthread_rwlock_unlock(&s->view);
 	pthread_mutex_unlock(&s->change);
 }
@@ -302,9 +302,9 @@ void nfs4r_store_log_range(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn
 	if (log < 1 || log > NFS4R_SERVERS_MAX)
 		return;
 	pthread_rwlock_rdlock(&s->view);
-	*last = nfs4r_log_last(&s->logs[log]);
+	*last = store_log_last(&s->logs[log]);
 	if (*last)
-		*first = nfs4r_log_first(&s->logs[log]);
+		*first = store_log_first(&s->logs[log]);
 	pthread_rwlock_unlock(&s->view);
 }
 
@@ -315,7 +315,7 @@ nfs4r_lsn nfs4r_store_log_next(struct nfs4r_store *s, nfs4r_server_id log, nfs4r
 	if (log < 1 || log > NFS4R_SERVERS_MAX)
 		return 0;
 	pthread_rwlock_rdlock(&s->view);
-	next = nfs4r_log_next(&s->logs[log], after);
+	next = store_log_next(&s->logs[log], after);
 	pthread_rwlock_unlock(&s->view);
 	return next;
 }

@@ -22,7 +22,7 @@
 #define COOKIE_FIRST 3
 #define COOKIE_LAST INT64_MAX
 
-size_t nfs4r_name_key(uint8_t out[NAME_KEY_MAX], const struct nfs4r_oid *dir, const char *s,
+size_t store_name_key(uint8_t out[NAME_KEY_MAX], const struct nfs4r_oid *dir, const char *s,
 		      uint16_t len)
 {
 	memcpy(out, dir->b, 16);
@@ -35,7 +35,7 @@ static bool find_in_db(struct nfs4r_store *s, struct nfs4r_reader *r, const stru
 		       uint64_t *cookie)
 {
 	uint8_t buf[NAME_KEY_MAX];
-	MDB_val key = { nfs4r_name_key(buf, dir, name, len), buf }, val;
+	MDB_val key = { store_name_key(buf, dir, name, len), buf }, val;
 	const uint8_t *p;
 	int rc = r ? mdb_get(r->txn, s->db.names, &key, &val) : ENOMEM;
 
@@ -53,7 +53,7 @@ static bool find_in_db(struct nfs4r_store *s, struct nfs4r_reader *r, const stru
 	return true;
 }
 
-bool nfs4r_name_find(struct nfs4r_store *s, const struct nfs4r_oid *dir, const char *name, uint16_t len,
+bool store_name_find(struct nfs4r_store *s, const struct nfs4r_oid *dir, const char *name, uint16_t len,
 		     struct nfs4r_oid *oid, uint32_t *type, uint64_t *cookie)
 {
 	struct nfs4r_reader *r;
@@ -64,7 +64,7 @@ bool nfs4r_name_find(struct nfs4r_store *s, const struct nfs4r_oid *dir, const c
 		return false;
 	pthread_rwlock_rdlock(&s->view);
 	for (const struct nfs4r_overlay *ov = s->active; ov && !e; ov = ov->below)
-		e = nfs4r_ov_name(ov, dir, name, len);
+		e = store_ov_name(ov, dir, name, len);
 	if (e) {
 		found = !e->gone;
 		*oid = e->oid;
@@ -73,17 +73,17 @@ bool nfs4r_name_find(struct nfs4r_store *s, const struct nfs4r_oid *dir, const c
 		pthread_rwlock_unlock(&s->view);
 		return found;
 	}
-	r = nfs4r_db_begin(&s->db);
+	r = store_db_begin(&s->db);
 	pthread_rwlock_unlock(&s->view);
 	found = find_in_db(s, r, dir, name, len, oid, type, cookie);
-	nfs4r_db_end(&s->db, r);
+	store_db_end(&s->db, r);
 	return found;
 }
 
 bool nfs4r_store_lookup(struct nfs4r_store *s, const struct nfs4r_oid *dir, const struct nfs4r_name *name,
 			struct nfs4r_dirent *out)
 {
-	if (!nfs4r_name_find(s, dir, name->s, name->len, &out->oid, &out->type, &out->cookie))
+	if (!store_name_find(s, dir, name->s, name->len, &out->oid, &out->type, &out->cookie))
 		return false;
 	if (&out->name != name)
 		out->name = *name;
@@ -163,7 +163,7 @@ static bool fill_from_db(const struct merge *m, uint64_t cookie, struct nfs4r_di
 static void add_layers(struct merge *m)
 {
 	for (const struct nfs4r_overlay *ov = m->s->active; ov; ov = ov->below) {
-		const struct ov_row *dir = nfs4r_ov_row(ov, m->dir);
+		const struct ov_row *dir = store_ov_row(ov, m->dir);
 
 		assert(m->nlayers < LAYERS_MAX);
 		if (dir)
@@ -177,7 +177,7 @@ static const struct ov_cookie *least_of_layers(const struct merge *m, uint64_t f
 	const struct ov_cookie *least = NULL;
 
 	for (uint32_t i = 0; i < m->nlayers; i++) {
-		const struct ov_cookie *c = nfs4r_ov_cookie(m->layers[i], from);
+		const struct ov_cookie *c = store_ov_cookie(m->layers[i], from);
 
 		if (c && (!least || c->cookie < least->cookie))
 			least = c;
@@ -225,11 +225,11 @@ uint32_t nfs4r_store_readdir(struct nfs4r_store *s, const struct nfs4r_oid *dir,
 
 		pthread_rwlock_rdlock(&s->view);
 		add_layers(&m);
-		m.r = nfs4r_db_begin(&s->db);
+		m.r = store_db_begin(&s->db);
 		if (!m.r)
 			atomic_store(&s->jnl.failed, true);
 		n += piece(&m, &next, out + n, want);
-		nfs4r_db_end(&s->db, m.r);
+		store_db_end(&s->db, m.r);
 		pthread_rwlock_unlock(&s->view);
 	}
 	return n;
@@ -245,8 +245,8 @@ bool nfs4r_store_failed(const struct nfs4r_store *s)
 static const struct ov_cookie *exact_slot(const struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
 					  uint64_t cookie)
 {
-	const struct ov_row *row = nfs4r_ov_row(ov, dir);
-	const struct ov_cookie *c = row ? nfs4r_ov_cookie(row, cookie) : NULL;
+	const struct ov_row *row = store_ov_row(ov, dir);
+	const struct ov_cookie *c = row ? store_ov_cookie(row, cookie) : NULL;
 
 	return c && c->cookie == cookie ? c : NULL;
 }
@@ -267,19 +267,19 @@ static bool cookie_taken(struct nfs4r_store *s, const struct nfs4r_oid *dir, uin
 		pthread_rwlock_unlock(&s->view);
 		return taken;
 	}
-	r = nfs4r_db_begin(&s->db);
+	r = store_db_begin(&s->db);
 	pthread_rwlock_unlock(&s->view);
 	memcpy(buf, dir->b, 16);
 	put_be64(buf + 16, cookie);
 	taken = r && !mdb_get(r->txn, s->db.cookies, &key, &val);
-	nfs4r_db_end(&s->db, r);
+	store_db_end(&s->db, r);
 	return taken;
 }
 
 uint64_t nfs4r_store_new_cookie(struct nfs4r_store *s, const struct nfs4r_oid *dir,
 				const struct nfs4r_name *name)
 {
-	uint64_t cookie = nfs4r_hash(name->s, name->len, 0) & COOKIE_LAST;
+	uint64_t cookie = store_hash(name->s, name->len, 0) & COOKIE_LAST;
 
 	for (;; cookie++) {
 		if (cookie < COOKIE_FIRST || cookie > COOKIE_LAST)

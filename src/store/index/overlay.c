@@ -18,7 +18,7 @@
 #define CHUNK (256u << 10)
 #define ALIGNED(n) (((n) + 7) & ~(size_t)7)
 
-uint64_t nfs4r_hash(const void *data, size_t len, uint64_t seed)
+uint64_t store_hash(const void *data, size_t len, uint64_t seed)
 {
 	const uint8_t *p = data;
 	uint64_t h = seed ^ len * 0x9e3779b97f4a7c15u, v;
@@ -47,7 +47,7 @@ static bool table_init(struct ov_table *t, uint64_t nbuckets)
 	return t->buckets != NULL;
 }
 
-struct nfs4r_overlay *nfs4r_ov_new(void)
+struct nfs4r_overlay *store_ov_new(void)
 {
 	struct nfs4r_overlay *ov = calloc(1, sizeof(*ov));
 
@@ -57,11 +57,11 @@ struct nfs4r_overlay *nfs4r_ov_new(void)
 	    table_init(&ov->handles, 1024) && table_init(&ov->core, 64) &&
 	    table_init(&ov->marks, 64))
 		return ov;
-	nfs4r_ov_free(ov);
+	store_ov_free(ov);
 	return NULL;
 }
 
-void nfs4r_ov_free(struct nfs4r_overlay *ov)
+void store_ov_free(struct nfs4r_overlay *ov)
 {
 	while (ov) {
 		struct nfs4r_overlay *below = ov->below;
@@ -110,7 +110,7 @@ static bool table_reserve(struct ov_table *t, uint32_t more)
 	return true;
 }
 
-bool nfs4r_ov_reserve(struct nfs4r_overlay *ov, const struct ov_need *need)
+bool store_ov_reserve(struct nfs4r_overlay *ov, const struct ov_need *need)
 {
 	if (!table_reserve(&ov->rows, need->rows) || !table_reserve(&ov->names, need->names) ||
 	    !table_reserve(&ov->handles, need->handles) || !table_reserve(&ov->core, need->core) ||
@@ -131,7 +131,7 @@ bool nfs4r_ov_reserve(struct nfs4r_overlay *ov, const struct ov_need *need)
 	return true;
 }
 
-void *nfs4r_ov_alloc(struct nfs4r_overlay *ov, size_t n)
+void *store_ov_alloc(struct nfs4r_overlay *ov, size_t n)
 {
 	struct ov_chunk *c = ov->chunks;
 	void *p;
@@ -143,33 +143,33 @@ void *nfs4r_ov_alloc(struct nfs4r_overlay *ov, size_t n)
 	return memset(p, 0, n);
 }
 
-void nfs4r_ov_need_row(struct ov_need *need, uint32_t nparents)
+void store_ov_need_row(struct ov_need *need, uint32_t nparents)
 {
 	need->rows++;
 	need->bytes += ALIGNED(sizeof(struct ov_row)) +
 		       ALIGNED(nparents * sizeof(struct nfs4r_parent));
 }
 
-void nfs4r_ov_need_name(struct ov_need *need, uint16_t len)
+void store_ov_need_name(struct ov_need *need, uint16_t len)
 {
 	need->names++;
 	/* two cookies: the one it had and the one it gets */
 	need->bytes += ALIGNED(sizeof(struct ov_name) + len) + 2 * ALIGNED(sizeof(struct ov_cookie));
 }
 
-void nfs4r_ov_need_handle(struct ov_need *need, uint8_t len)
+void store_ov_need_handle(struct ov_need *need, uint8_t len)
 {
 	need->handles++;
 	need->bytes += ALIGNED(sizeof(struct ov_handle) + len);
 }
 
-void nfs4r_ov_need_core(struct ov_need *need, uint16_t val_len)
+void store_ov_need_core(struct ov_need *need, uint16_t val_len)
 {
 	need->core++;
 	need->bytes += ALIGNED(sizeof(struct ov_core)) + ALIGNED(val_len + 64u);
 }
 
-void nfs4r_ov_need_mark(struct ov_need *need)
+void store_ov_need_mark(struct ov_need *need)
 {
 	need->marks++;
 	need->bytes += ALIGNED(sizeof(struct ov_mark));
@@ -198,7 +198,7 @@ static struct ov_node *following(const struct ov_node *n)
 
 static void *insert(struct nfs4r_overlay *ov, struct ov_table *t, size_t size, uint64_t hash)
 {
-	struct ov_node *n = nfs4r_ov_alloc(ov, size);
+	struct ov_node *n = store_ov_alloc(ov, size);
 	struct ov_node **head = &t->buckets[hash & (t->nbuckets - 1)];
 
 	n->hash = hash;
@@ -208,7 +208,7 @@ static void *insert(struct nfs4r_overlay *ov, struct ov_table *t, size_t size, u
 	return n;
 }
 
-struct ov_row *nfs4r_ov_row(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid)
+struct ov_row *store_ov_row(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid)
 {
 	struct ov_node *n = first(&ov->rows, nfs4r_oid_hash(oid));
 
@@ -217,9 +217,9 @@ struct ov_row *nfs4r_ov_row(const struct nfs4r_overlay *ov, const struct nfs4r_o
 	return (struct ov_row *)n;
 }
 
-struct ov_row *nfs4r_ov_make_row(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid)
+struct ov_row *store_ov_make_row(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid)
 {
-	struct ov_row *r = nfs4r_ov_row(ov, oid);
+	struct ov_row *r = store_ov_row(ov, oid);
 
 	if (!r) {
 		r = insert(ov, &ov->rows, sizeof(*r), nfs4r_oid_hash(oid));
@@ -230,10 +230,10 @@ struct ov_row *nfs4r_ov_make_row(struct nfs4r_overlay *ov, const struct nfs4r_oi
 
 static uint64_t name_hash(const struct nfs4r_oid *dir, const char *s, uint16_t len)
 {
-	return nfs4r_hash(s, len, nfs4r_oid_hash(dir));
+	return store_hash(s, len, nfs4r_oid_hash(dir));
 }
 
-struct ov_name *nfs4r_ov_name(const struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
+struct ov_name *store_ov_name(const struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
 			      const char *s, uint16_t len)
 {
 	struct ov_node *n = first(&ov->names, name_hash(dir, s, len));
@@ -247,10 +247,10 @@ struct ov_name *nfs4r_ov_name(const struct nfs4r_overlay *ov, const struct nfs4r
 	return NULL;
 }
 
-struct ov_name *nfs4r_ov_make_name(struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
+struct ov_name *store_ov_make_name(struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
 				   const char *s, uint16_t len)
 {
-	struct ov_name *e = nfs4r_ov_name(ov, dir, s, len);
+	struct ov_name *e = store_ov_name(ov, dir, s, len);
 
 	if (!e) {
 		e = insert(ov, &ov->names, sizeof(*e) + len, name_hash(dir, s, len));
@@ -262,9 +262,9 @@ struct ov_name *nfs4r_ov_make_name(struct nfs4r_overlay *ov, const struct nfs4r_
 	return e;
 }
 
-struct ov_handle *nfs4r_ov_handle(const struct nfs4r_overlay *ov, const void *h, uint8_t len)
+struct ov_handle *store_ov_handle(const struct nfs4r_overlay *ov, const void *h, uint8_t len)
 {
-	struct ov_node *n = first(&ov->handles, nfs4r_hash(h, len, 0));
+	struct ov_node *n = first(&ov->handles, store_hash(h, len, 0));
 
 	for (; n; n = following(n)) {
 		struct ov_handle *e = (struct ov_handle *)n;
@@ -275,21 +275,21 @@ struct ov_handle *nfs4r_ov_handle(const struct nfs4r_overlay *ov, const void *h,
 	return NULL;
 }
 
-struct ov_handle *nfs4r_ov_make_handle(struct nfs4r_overlay *ov, const void *h, uint8_t len)
+struct ov_handle *store_ov_make_handle(struct nfs4r_overlay *ov, const void *h, uint8_t len)
 {
-	struct ov_handle *e = nfs4r_ov_handle(ov, h, len);
+	struct ov_handle *e = store_ov_handle(ov, h, len);
 
 	if (!e) {
-		e = insert(ov, &ov->handles, sizeof(*e) + len, nfs4r_hash(h, len, 0));
+		e = insert(ov, &ov->handles, sizeof(*e) + len, store_hash(h, len, 0));
 		e->len = len;
 		memcpy(e->bytes, h, len);
 	}
 	return e;
 }
 
-struct ov_core *nfs4r_ov_core(const struct nfs4r_overlay *ov, const uint8_t *key, uint16_t len)
+struct ov_core *store_ov_core(const struct nfs4r_overlay *ov, const uint8_t *key, uint16_t len)
 {
-	struct ov_node *n = first(&ov->core, nfs4r_hash(key, len, 0));
+	struct ov_node *n = first(&ov->core, store_hash(key, len, 0));
 
 	for (; n; n = following(n)) {
 		struct ov_core *e = (struct ov_core *)n;
@@ -300,19 +300,19 @@ struct ov_core *nfs4r_ov_core(const struct nfs4r_overlay *ov, const uint8_t *key
 	return NULL;
 }
 
-struct ov_core *nfs4r_ov_make_core(struct nfs4r_overlay *ov, const uint8_t *key, uint16_t len)
+struct ov_core *store_ov_make_core(struct nfs4r_overlay *ov, const uint8_t *key, uint16_t len)
 {
-	struct ov_core *e = nfs4r_ov_core(ov, key, len);
+	struct ov_core *e = store_ov_core(ov, key, len);
 
 	if (!e) {
-		e = insert(ov, &ov->core, sizeof(*e), nfs4r_hash(key, len, 0));
+		e = insert(ov, &ov->core, sizeof(*e), store_hash(key, len, 0));
 		e->key_len = len;
 		memcpy(e->key, key, len);
 	}
 	return e;
 }
 
-struct ov_mark *nfs4r_ov_mark(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid)
+struct ov_mark *store_ov_mark(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid)
 {
 	struct ov_node *n = first(&ov->marks, nfs4r_oid_hash(oid));
 
@@ -321,9 +321,9 @@ struct ov_mark *nfs4r_ov_mark(const struct nfs4r_overlay *ov, const struct nfs4r
 	return (struct ov_mark *)n;
 }
 
-struct ov_mark *nfs4r_ov_make_mark(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid)
+struct ov_mark *store_ov_make_mark(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid)
 {
-	struct ov_mark *m = nfs4r_ov_mark(ov, oid);
+	struct ov_mark *m = store_ov_mark(ov, oid);
 
 	if (!m) {
 		m = insert(ov, &ov->marks, sizeof(*m), nfs4r_oid_hash(oid));
@@ -332,7 +332,7 @@ struct ov_mark *nfs4r_ov_make_mark(struct nfs4r_overlay *ov, const struct nfs4r_
 	return m;
 }
 
-struct ov_node **nfs4r_ov_sorted(const struct ov_table *t, int (*cmp)(const void *a, const void *b))
+struct ov_node **store_ov_sorted(const struct ov_table *t, int (*cmp)(const void *a, const void *b))
 {
 	struct ov_node **list = t->count ? malloc(t->count * sizeof(*list)) : NULL;
 	uint64_t n = 0;
@@ -349,7 +349,7 @@ struct ov_node **nfs4r_ov_sorted(const struct ov_table *t, int (*cmp)(const void
 
 /* ---- cookie order ----------------------------------------------------- */
 
-struct ov_cookie *nfs4r_ov_cookie(const struct ov_row *dir, uint64_t cookie)
+struct ov_cookie *store_ov_cookie(const struct ov_row *dir, uint64_t cookie)
 {
 	struct ov_cookie *at = dir->cookies, *best = NULL;
 
@@ -381,16 +381,16 @@ static void split(struct ov_cookie *t, uint64_t cookie, struct ov_cookie **below
 	*below = *above = NULL;
 }
 
-struct ov_cookie *nfs4r_ov_make_cookie(struct nfs4r_overlay *ov, struct ov_row *dir, uint64_t cookie)
+struct ov_cookie *store_ov_make_cookie(struct nfs4r_overlay *ov, struct ov_row *dir, uint64_t cookie)
 {
-	struct ov_cookie *c = nfs4r_ov_cookie(dir, cookie), **at = &dir->cookies;
+	struct ov_cookie *c = store_ov_cookie(dir, cookie), **at = &dir->cookies;
 
 	if (c && c->cookie == cookie)
 		return c;
-	c = nfs4r_ov_alloc(ov, sizeof(*c));
+	c = store_ov_alloc(ov, sizeof(*c));
 	c->cookie = cookie;
 	/* The address is in it so that nobody can choose names that make the tree a list. */
-	c->prio = nfs4r_hash(&c, sizeof(c), cookie);
+	c->prio = store_hash(&c, sizeof(c), cookie);
 	while (*at && (*at)->prio >= c->prio)
 		at = &(*at)->child[(*at)->cookie < cookie];
 	split(*at, cookie, &c->child[0], &c->child[1]);

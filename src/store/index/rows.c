@@ -19,12 +19,12 @@
 
 /* ---- LMDB record ------------------------------------------------------- */
 
-size_t nfs4r_row_size(const struct nfs4r_object *o)
+size_t store_row_size(const struct nfs4r_object *o)
 {
 	return ROW_FIXED + o->handle_len + 20 * (size_t)o->row.nparents;
 }
 
-void nfs4r_row_encode(const struct nfs4r_object *o, uint8_t *p)
+void store_row_encode(const struct nfs4r_object *o, uint8_t *p)
 {
 	const struct nfs4r_row *r = &o->row;
 
@@ -49,7 +49,7 @@ void nfs4r_row_encode(const struct nfs4r_object *o, uint8_t *p)
 	}
 }
 
-bool nfs4r_row_decode(const struct nfs4r_oid *oid, const uint8_t *p, size_t len,
+bool store_row_decode(const struct nfs4r_oid *oid, const uint8_t *p, size_t len,
 		      struct nfs4r_object *o, const uint8_t **more)
 {
 	struct nfs4r_row *r = &o->row;
@@ -89,7 +89,7 @@ static const struct ov_row *overlay_row(struct nfs4r_store *s, const struct nfs4
 	const struct ov_row *r = NULL;
 
 	for (const struct nfs4r_overlay *ov = s->active; ov && !r; ov = ov->below)
-		r = nfs4r_ov_row(ov, oid);
+		r = store_ov_row(ov, oid);
 	return r;
 }
 
@@ -105,10 +105,10 @@ static enum nfs4r_known absent(const struct nfs4r_store *s, const struct nfs4r_o
 	m = &s->mint[creator];
 	if (inc < m->counter || (inc == m->counter && seq <= m->random))
 		return NFS4R_DEAD;
-	return nfs4r_log_made(&s->logs[creator], oid) ? NFS4R_DEAD : NFS4R_NOT_YET;
+	return store_log_made(&s->logs[creator], oid) ? NFS4R_DEAD : NFS4R_NOT_YET;
 }
 
-void nfs4r_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_ref *ref)
+void store_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_ref *ref)
 {
 	const struct ov_row *r;
 	MDB_val key = { 16, (void *)(uintptr_t)oid->b }, val;
@@ -126,24 +126,24 @@ void nfs4r_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct n
 		return;
 	}
 	ref->locked = false;
-	ref->reader = nfs4r_db_begin(&s->db);
+	ref->reader = store_db_begin(&s->db);
 	pthread_rwlock_unlock(&s->view);
 	rc = ref->reader ? mdb_get(ref->reader->txn, s->db.rows, &key, &val) : ENOMEM;
-	ref->status = nfs4r_db_status(rc);
+	ref->status = store_db_status(rc);
 	if (!rc) {
 		ref->obj = &ref->decoded;
-		if (!nfs4r_row_decode(oid, val.mv_data, val.mv_size, &ref->decoded, &ref->more))
+		if (!store_row_decode(oid, val.mv_data, val.mv_size, &ref->decoded, &ref->more))
 			ref->status = NFS4R_CORRUPT;
 	}
 	if (ref->status != NFS4R_OK && ref->status != NFS4R_NOENT)
 		atomic_store(&s->jnl.failed, true);
 }
 
-void nfs4r_ref_close(struct nfs4r_store *s, struct nfs4r_ref *ref)
+void store_ref_close(struct nfs4r_store *s, struct nfs4r_ref *ref)
 {
 	if (ref->locked)
 		pthread_rwlock_unlock(&s->view);
-	nfs4r_db_end(&s->db, ref->reader);
+	store_db_end(&s->db, ref->reader);
 }
 
 static void ref_parent(const struct nfs4r_ref *ref, uint32_t i, struct nfs4r_parent *out)
@@ -159,13 +159,13 @@ static void ref_parent(const struct nfs4r_ref *ref, uint32_t i, struct nfs4r_par
 	}
 }
 
-enum nfs4r_status nfs4r_object_load(struct nfs4r_store *s, const struct nfs4r_oid *oid,
+enum nfs4r_status store_object_load(struct nfs4r_store *s, const struct nfs4r_oid *oid,
 				    struct nfs4r_object *out)
 {
 	enum nfs4r_status st;
 	struct nfs4r_ref ref;
 
-	nfs4r_ref_open(s, oid, &ref);
+	store_ref_open(s, oid, &ref);
 	st = ref.status;
 	if (st == NFS4R_OK) {
 		*out = *ref.obj;
@@ -181,20 +181,20 @@ enum nfs4r_status nfs4r_object_load(struct nfs4r_store *s, const struct nfs4r_oi
 		memset(out, 0, sizeof(*out));
 		out->row.oid = *oid;
 	}
-	nfs4r_ref_close(s, &ref);
+	store_ref_close(s, &ref);
 	return st;
 }
 
-void nfs4r_object_fini(struct nfs4r_object *o)
+void store_object_fini(struct nfs4r_object *o)
 {
 	free(o->more);
 	o->more = NULL;
 }
 
-struct ov_row *nfs4r_object_store(struct nfs4r_store *s, const struct nfs4r_oid *oid,
+struct ov_row *store_object_store(struct nfs4r_store *s, const struct nfs4r_oid *oid,
 				  const struct nfs4r_object *o, bool gone)
 {
-	struct ov_row *r = nfs4r_ov_make_row(s->active, oid);
+	struct ov_row *r = store_ov_make_row(s->active, oid);
 	uint32_t nmore = o->row.nparents > 1 ? o->row.nparents - 1 : 0;
 
 	r->o = *o;
@@ -202,7 +202,7 @@ struct ov_row *nfs4r_object_store(struct nfs4r_store *s, const struct nfs4r_oid 
 	r->o.more = NULL;
 	r->gone = gone;
 	if (nmore && !gone) {
-		r->o.more = nfs4r_ov_alloc(s->active, nmore * sizeof(*o->more));
+		r->o.more = store_ov_alloc(s->active, nmore * sizeof(*o->more));
 		memcpy(r->o.more, o->more, nmore * sizeof(*o->more));
 	}
 	return r;
@@ -210,7 +210,7 @@ struct ov_row *nfs4r_object_store(struct nfs4r_store *s, const struct nfs4r_oid 
 
 /* ---- questions --------------------------------------------------------- */
 
-enum nfs4r_known nfs4r_known_absent(struct nfs4r_store *s, const struct nfs4r_oid *oid)
+enum nfs4r_known store_known_absent(struct nfs4r_store *s, const struct nfs4r_oid *oid)
 {
 	pthread_rwlock_rdlock(&s->view);
 	enum nfs4r_known known = absent(s, oid);
@@ -224,7 +224,7 @@ enum nfs4r_known nfs4r_store_row(struct nfs4r_store *s, const struct nfs4r_oid *
 	struct nfs4r_ref ref;
 	enum nfs4r_known known = NFS4R_NOT_YET; /* also what cannot be read */
 
-	nfs4r_ref_open(s, oid, &ref);
+	store_ref_open(s, oid, &ref);
 	if (ref.status == NFS4R_NOENT || (ref.status == NFS4R_OK && !ref.obj->row.version)) {
 		known = ref.absent;
 	} else if (ref.status == NFS4R_OK) {
@@ -232,7 +232,7 @@ enum nfs4r_known nfs4r_store_row(struct nfs4r_store *s, const struct nfs4r_oid *
 		if (row)
 			*row = ref.obj->row;
 	}
-	nfs4r_ref_close(s, &ref);
+	store_ref_close(s, &ref);
 	return known;
 }
 
@@ -242,7 +242,7 @@ uint32_t nfs4r_store_parents(struct nfs4r_store *s, const struct nfs4r_oid *oid,
 	struct nfs4r_ref ref;
 	uint32_t n = 0;
 
-	nfs4r_ref_open(s, oid, &ref);
+	store_ref_open(s, oid, &ref);
 	if (ref.status == NFS4R_OK && ref.obj->row.version)
 		n = ref.obj->row.nparents;
 	for (uint32_t i = 0; i < n && i < max; i++) {
@@ -251,7 +251,7 @@ uint32_t nfs4r_store_parents(struct nfs4r_store *s, const struct nfs4r_oid *oid,
 		ref_parent(&ref, i, &p);
 		out[i] = p.oid;
 	}
-	nfs4r_ref_close(s, &ref);
+	store_ref_close(s, &ref);
 	return n;
 }
 
@@ -261,7 +261,7 @@ enum nfs4r_known nfs4r_store_copy_row(struct nfs4r_store *s, const struct nfs4r_
 	enum nfs4r_known known = NFS4R_NOT_YET;
 
 	memset(out, 0, sizeof(*out));
-	nfs4r_ref_open(s, oid, &ref);
+	store_ref_open(s, oid, &ref);
 	if (ref.status == NFS4R_NOENT || (ref.status == NFS4R_OK && !ref.obj->row.version)) {
 		known = ref.absent;
 	} else if (ref.status == NFS4R_OK) {
@@ -279,7 +279,7 @@ enum nfs4r_known nfs4r_store_copy_row(struct nfs4r_store *s, const struct nfs4r_
 			out->parent_names[i] = p.count;
 		}
 	}
-	nfs4r_ref_close(s, &ref);
+	store_ref_close(s, &ref);
 	return known;
 }
 
@@ -364,10 +364,10 @@ uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *aft
 	pthread_rwlock_rdlock(&s->view);
 	for (const struct nfs4r_overlay *ov = s->active; ov; ov = ov->below)
 		oids_of_overlay(s, ov, &l);
-	r = nfs4r_db_begin(&s->db);
+	r = store_db_begin(&s->db);
 	if (!r || oids_of_db(s, r, &l))
 		atomic_store(&s->jnl.failed, true);
-	nfs4r_db_end(&s->db, r);
+	store_db_end(&s->db, r);
 	pthread_rwlock_unlock(&s->view);
 	return l.n;
 }

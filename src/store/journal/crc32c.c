@@ -27,7 +27,7 @@ static void fill_table(void)
 	}
 }
 
-uint32_t nfs4r_crc32c_tables(uint32_t crc, const void *data, size_t len)
+uint32_t store_crc32c_tables(uint32_t crc, const void *data, size_t len)
 {
 	const uint8_t *p = data;
 
@@ -68,11 +68,11 @@ __attribute__((target("sse4.2"))) static uint32_t crc_sse42(uint32_t crc, const 
 }
 #endif
 
-uint32_t nfs4r_crc32c(uint32_t crc, const void *data, size_t len)
+uint32_t store_crc32c(uint32_t crc, const void *data, size_t len)
 {
 #ifdef __x86_64__
 	if (__builtin_cpu_supports("sse4.2"))
 		return crc_sse42(crc, data, len);
 #endif
-	return nfs4r_crc32c_tables(crc, data, len);
+	return store_crc32c_tables(crc, data, len);
 }

@@ -30,9 +30,9 @@
 #include "store/bytes.h"
 #include "store/internal.h"
 
-enum nfs4r_status nfs4r_jnl_init(struct nfs4r_journal *j)
+enum nfs4r_status store_jnl_init(struct nfs4r_journal *j)
 {
-	nfs4r_rwlock_init(&j->segs_lock);
+	store_rwlock_init(&j->segs_lock);
 	pthread_mutex_init(&j->sync_lock, NULL);
 	pthread_cond_init(&j->sync_done, NULL);
 	pthread_mutex_init(&j->lay_lock, NULL);
@@ -42,9 +42,9 @@ enum nfs4r_status nfs4r_jnl_init(struct nfs4r_journal *j)
 	return NFS4R_OK;
 }
 
-void nfs4r_jnl_fini(struct nfs4r_journal *j)
+void store_jnl_fini(struct nfs4r_journal *j)
 {
-	nfs4r_seg_close(j);
+	store_seg_close(j);
 	free(j->segs);
 	pthread_rwlock_destroy(&j->segs_lock);
 	pthread_mutex_destroy(&j->sync_lock);
@@ -89,7 +89,7 @@ static enum nfs4r_status writable(struct nfs4r_journal *j, size_t len, struct nf
 	pthread_rwlock_unlock(&j->segs_lock);
 	if (last->size <= SEG_HEADER || (last->size + len <= j->segment_bytes && !is_old(j, last)))
 		return NFS4R_OK;
-	st = nfs4r_seg_create(j, last->start + last->size);
+	st = store_seg_create(j, last->start + last->size);
 	if (st != NFS4R_OK)
 		return st;
 	if (laid > last->size)
@@ -114,7 +114,7 @@ static void write_note(const struct nfs4r_journal *j)
 		close(fd);
 }
 
-void nfs4r_jnl_fail(struct nfs4r_journal *j, enum nfs4r_status st)
+void store_jnl_fail(struct nfs4r_journal *j, enum nfs4r_status st)
 {
 	int none = 0;
 
@@ -123,13 +123,13 @@ void nfs4r_jnl_fail(struct nfs4r_journal *j, enum nfs4r_status st)
 	atomic_store(&j->failed, true);
 }
 
-void nfs4r_jnl_note_again(const struct nfs4r_journal *j)
+void store_jnl_note_again(const struct nfs4r_journal *j)
 {
 	if (atomic_load(&j->failed_st))
 		write_note(j);
 }
 
-bool nfs4r_jnl_is_noted(const struct nfs4r_journal *j)
+bool store_jnl_is_noted(const struct nfs4r_journal *j)
 {
 	int fd = openat(j->dirfd, note, O_RDONLY | O_CLOEXEC);
 
@@ -138,7 +138,7 @@ bool nfs4r_jnl_is_noted(const struct nfs4r_journal *j)
 	return fd >= 0;
 }
 
-void nfs4r_jnl_good(struct nfs4r_journal *j)
+void store_jnl_good(struct nfs4r_journal *j)
 {
 	if (j->noted && !unlinkat(j->dirfd, note, 0))
 		j->noted = false;
@@ -149,7 +149,7 @@ void nfs4r_jnl_good(struct nfs4r_journal *j)
 /* Nothing of what failed remains, of the zeros behind it neither. A sync of records may run meanwhile, and has to hear by itself what the disk lost. */
 static enum nfs4r_status cut_off(struct nfs4r_journal *j, const struct nfs4r_segment *last, enum nfs4r_status st)
 {
-	int fd = nfs4r_seg_open_again(j, last->start);
+	int fd = store_seg_open_again(j, last->start);
 	bool cut = fd >= 0 && !ftruncate(fd, last->size) && !fdatasync(fd);
 	enum nfs4r_status why = cut ? NFS4R_OK : nfs4r_status_from_errno(errno);
 
@@ -158,7 +158,7 @@ static enum nfs4r_status cut_off(struct nfs4r_journal *j, const struct nfs4r_seg
 	j->laid = last->size;
 	if (cut)
 		return st;
-	nfs4r_jnl_fail(j, why);
+	store_jnl_fail(j, why);
 	return NFS4R_IO;
 }
 
@@ -170,7 +170,7 @@ static enum nfs4r_status append(struct nfs4r_journal *j, struct nfs4r_wbuf *w, n
 	if (st != NFS4R_OK)
 		return st;
 	*pos = last.start + last.size;
-	nfs4r_rec_seal(w, *pos);
+	store_rec_seal(w, *pos);
 	st = write_all(last.fd, w->p, w->len, last.size);
 	if (st != NFS4R_OK)
 		return cut_off(j, &last, st);
@@ -185,7 +185,7 @@ static enum nfs4r_status append(struct nfs4r_journal *j, struct nfs4r_wbuf *w, n
 	return NFS4R_OK;
 }
 
-enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w,
+enum nfs4r_status store_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w,
 				   nfs4r_journal_pos *pos)
 {
 	enum nfs4r_status st;
@@ -198,9 +198,9 @@ enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w
 		return NFS4R_NOSPC;
 	pthread_mutex_lock(&j->lay_lock);
 	st = append(j, w, pos);
-	if (nfs4r_status_is_full(st) && nfs4r_spare_give(j))
+	if (nfs4r_status_is_full(st) && store_spare_give(j))
 		st = append(j, w, pos);
-	if (j->laying && nfs4r_jnl_wants_room(j, j->ahead_bytes))
+	if (j->laying && store_jnl_wants_room(j, j->ahead_bytes))
 		pthread_cond_signal(&j->lay_cond);
 	pthread_mutex_unlock(&j->lay_lock);
 	return st;
@@ -217,7 +217,7 @@ static int sync_range(struct nfs4r_journal *j, nfs4r_journal_pos from, nfs4r_jou
 		int fd = -1;
 
 		pthread_rwlock_rdlock(&j->segs_lock);
-		seg = nfs4r_seg_at(j, at);
+		seg = store_seg_at(j, at);
 		if (seg) {
 			fd = dup(seg->fd);
 			newest = seg->start;
@@ -242,7 +242,7 @@ static int sync_range(struct nfs4r_journal *j, nfs4r_journal_pos from, nfs4r_jou
 	return rc;
 }
 
-enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos)
+enum nfs4r_status store_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos)
 {
 	enum nfs4r_status st = NFS4R_OK;
 
@@ -266,7 +266,7 @@ enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos)
 		j->syncing = false;
 		atomic_fetch_add(&j->syncs, 1); /* first: who finds it synced, without the lock, finds it counted */
 		if (why != NFS4R_OK)
-			nfs4r_jnl_fail(j, why);
+			store_jnl_fail(j, why);
 		else
 			atomic_store(&j->synced, FAULT(F_STORE_SYNC_LATE) ? atomic_load(&j->tail) : to);
 		pthread_cond_broadcast(&j->sync_done);
@@ -284,7 +284,7 @@ static int place_of(struct nfs4r_journal *j, nfs4r_journal_pos pos, off_t *at, s
 	int fd = -1;
 
 	pthread_rwlock_rdlock(&j->segs_lock);
-	seg = nfs4r_seg_at(j, pos);
+	seg = store_seg_at(j, pos);
 	if (seg && pos < seg->start + seg->size) {
 		fd = dup(seg->fd);
 		*at = pos - seg->start;
@@ -294,7 +294,7 @@ static int place_of(struct nfs4r_journal *j, nfs4r_journal_pos pos, off_t *at, s
 	return fd;
 }
 
-uint8_t *nfs4r_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct nfs4r_rec_view *out)
+uint8_t *store_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct nfs4r_rec_view *out)
 {
 	uint8_t guess[1024], *buf = NULL;
 	size_t left = 0, total = 0, have = 0;
@@ -316,25 +316,25 @@ uint8_t *nfs4r_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct n
 			have = total;
 	}
 	close(fd);
-	if (buf && have == total && nfs4r_rec_parse(buf, total, pos, out, &total))
+	if (buf && have == total && store_rec_parse(buf, total, pos, out, &total))
 		return buf;
 	free(buf);
 	return NULL;
 }
 
-nfs4r_journal_pos nfs4r_jnl_record_at(struct nfs4r_journal *j, nfs4r_journal_pos at)
+nfs4r_journal_pos store_jnl_record_at(struct nfs4r_journal *j, nfs4r_journal_pos at)
 {
 	const struct nfs4r_segment *seg;
 
 	pthread_rwlock_rdlock(&j->segs_lock);
-	seg = nfs4r_seg_at(j, at);
+	seg = store_seg_at(j, at);
 	if (seg && seg->start == at)
 		at += SEG_HEADER;
 	pthread_rwlock_unlock(&j->segs_lock);
 	return at;
 }
 
-void nfs4r_rwlock_init(pthread_rwlock_t *l)
+void store_rwlock_init(pthread_rwlock_t *l)
 {
 	pthread_rwlockattr_t attr;
 

@@ -44,7 +44,7 @@ static struct nfs4r_segment last_of(struct nfs4r_journal *j)
 	return last;
 }
 
-bool nfs4r_jnl_wants_room(struct nfs4r_journal *j, uint64_t ahead)
+bool store_jnl_wants_room(struct nfs4r_journal *j, uint64_t ahead)
 {
 	struct nfs4r_segment last = last_of(j);
 
@@ -87,7 +87,7 @@ static void lay_pieces(struct nfs4r_journal *j, nfs4r_journal_pos start, uint64_
 	} while (more);
 }
 
-void nfs4r_jnl_lay_out(struct nfs4r_journal *j, uint64_t ahead)
+void store_jnl_lay_out(struct nfs4r_journal *j, uint64_t ahead)
 {
 	struct nfs4r_segment last;
 	uint64_t from;
@@ -96,8 +96,8 @@ void nfs4r_jnl_lay_out(struct nfs4r_journal *j, uint64_t ahead)
 	pthread_mutex_lock(&j->lay_lock);
 	last = last_of(j);
 	from = j->laid;
-	if (nfs4r_jnl_wants_room(j, ahead)) {
-		fd = nfs4r_seg_open_again(j, last.start); /* outlives a drop */
+	if (store_jnl_wants_room(j, ahead)) {
+		fd = store_seg_open_again(j, last.start); /* outlives a drop */
 		if (fd < 0)
 			j->lay_again = atomic_load(&j->tail) + ahead;
 	}
@@ -111,7 +111,7 @@ void nfs4r_jnl_lay_out(struct nfs4r_journal *j, uint64_t ahead)
 	} else {
 		lay_pieces(j, last.start, ahead);
 		if (fdatasync(fd))
-			nfs4r_jnl_fail(j, nfs4r_status_from_errno(errno));
+			store_jnl_fail(j, nfs4r_status_from_errno(errno));
 	}
 	close(fd);
 }
@@ -124,19 +124,19 @@ static void *run(void *arg)
 
 	pthread_mutex_lock(&j->lay_lock);
 	while (!j->lay_stop) {
-		if (!nfs4r_jnl_wants_room(j, j->ahead_bytes)) {
+		if (!store_jnl_wants_room(j, j->ahead_bytes)) {
 			pthread_cond_wait(&j->lay_cond, &j->lay_lock);
 			continue;
 		}
 		pthread_mutex_unlock(&j->lay_lock);
-		nfs4r_jnl_lay_out(j, j->ahead_bytes);
+		store_jnl_lay_out(j, j->ahead_bytes);
 		pthread_mutex_lock(&j->lay_lock);
 	}
 	pthread_mutex_unlock(&j->lay_lock);
 	return NULL;
 }
 
-void nfs4r_jnl_ahead_start(struct nfs4r_journal *j, uint64_t ahead)
+void store_jnl_ahead_start(struct nfs4r_journal *j, uint64_t ahead)
 {
 	j->ahead_bytes = ahead;
 	if (!ahead)
@@ -146,7 +146,7 @@ void nfs4r_jnl_ahead_start(struct nfs4r_journal *j, uint64_t ahead)
 		pthread_setname_np(j->lay_thread, "nfs4r-ahead");
 }
 
-void nfs4r_jnl_ahead_stop(struct nfs4r_journal *j)
+void store_jnl_ahead_stop(struct nfs4r_journal *j)
 {
 	if (!j->laying)
 		return;

@@ -38,7 +38,7 @@ static uint8_t *wbuf_room(struct nfs4r_wbuf *w, size_t n)
 	return w->p + w->len - n;
 }
 
-void nfs4r_rec_bytes(struct nfs4r_wbuf *w, const void *p, size_t n)
+void store_rec_bytes(struct nfs4r_wbuf *w, const void *p, size_t n)
 {
 	uint8_t *to;
 
@@ -46,30 +46,30 @@ void nfs4r_rec_bytes(struct nfs4r_wbuf *w, const void *p, size_t n)
 		memcpy(to, p, n);
 }
 
-void nfs4r_rec_u8(struct nfs4r_wbuf *w, uint8_t v)
+void store_rec_u8(struct nfs4r_wbuf *w, uint8_t v)
 {
-	nfs4r_rec_bytes(w, &v, 1);
+	store_rec_bytes(w, &v, 1);
 }
 
-void nfs4r_rec_u16(struct nfs4r_wbuf *w, uint16_t v)
+void store_rec_u16(struct nfs4r_wbuf *w, uint16_t v)
 {
 	v = htobe16(v);
-	nfs4r_rec_bytes(w, &v, sizeof(v));
+	store_rec_bytes(w, &v, sizeof(v));
 }
 
-void nfs4r_rec_u32(struct nfs4r_wbuf *w, uint32_t v)
+void store_rec_u32(struct nfs4r_wbuf *w, uint32_t v)
 {
 	v = htobe32(v);
-	nfs4r_rec_bytes(w, &v, sizeof(v));
+	store_rec_bytes(w, &v, sizeof(v));
 }
 
-void nfs4r_rec_u64(struct nfs4r_wbuf *w, uint64_t v)
+void store_rec_u64(struct nfs4r_wbuf *w, uint64_t v)
 {
 	v = htobe64(v);
-	nfs4r_rec_bytes(w, &v, sizeof(v));
+	store_rec_bytes(w, &v, sizeof(v));
 }
 
-void nfs4r_rec_begin(struct nfs4r_wbuf *w, enum nfs4r_rec type)
+void store_rec_begin(struct nfs4r_wbuf *w, enum nfs4r_rec type)
 {
 	uint8_t *p;
 
@@ -82,7 +82,7 @@ void nfs4r_rec_begin(struct nfs4r_wbuf *w, enum nfs4r_rec type)
 	put_be16(p + 4, type);
 }
 
-void nfs4r_rec_end(struct nfs4r_wbuf *w)
+void store_rec_end(struct nfs4r_wbuf *w)
 {
 	static const uint8_t zeros[8];
 	size_t body;
@@ -92,17 +92,17 @@ void nfs4r_rec_end(struct nfs4r_wbuf *w)
 	body = w->len - w->rec - REC_HEADER;
 	assert(body <= REC_MAX);
 	put_be32(w->p + w->rec + 8, body);
-	nfs4r_rec_bytes(w, zeros, -body & 7);
+	store_rec_bytes(w, zeros, -body & 7);
 }
 
 static uint32_t record_crc(const uint8_t *rec, size_t body)
 {
-	uint32_t crc = nfs4r_crc32c(0, rec, 12); /* magic, type, length */
+	uint32_t crc = store_crc32c(0, rec, 12); /* magic, type, length */
 
-	return nfs4r_crc32c(crc, rec + 16, 8 + body); /* position, body */
+	return store_crc32c(crc, rec + 16, 8 + body); /* position, body */
 }
 
-void nfs4r_rec_seal(struct nfs4r_wbuf *w, nfs4r_journal_pos pos)
+void store_rec_seal(struct nfs4r_wbuf *w, nfs4r_journal_pos pos)
 {
 	size_t at = 0;
 
@@ -116,7 +116,7 @@ void nfs4r_rec_seal(struct nfs4r_wbuf *w, nfs4r_journal_pos pos)
 	}
 }
 
-bool nfs4r_rec_parse(const uint8_t *p, size_t left, nfs4r_journal_pos pos,
+bool store_rec_parse(const uint8_t *p, size_t left, nfs4r_journal_pos pos,
 		     struct nfs4r_rec_view *out, size_t *total)
 {
 	size_t body;
@@ -137,18 +137,18 @@ bool nfs4r_rec_parse(const uint8_t *p, size_t left, nfs4r_journal_pos pos,
 	return true;
 }
 
-void nfs4r_rec_puts(struct nfs4r_wbuf *w, const struct nfs4r_put *puts, uint32_t n)
+void store_rec_puts(struct nfs4r_wbuf *w, const struct nfs4r_put *puts, uint32_t n)
 {
-	nfs4r_rec_u32(w, n);
+	store_rec_u32(w, n);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct nfs4r_put *p = &puts[i];
 		uint16_t val_len = p->del ? 0 : p->val_len;
 
-		nfs4r_rec_u8(w, p->del);
-		nfs4r_rec_u16(w, p->key_len);
-		nfs4r_rec_u16(w, val_len);
-		nfs4r_rec_bytes(w, p->key, p->key_len);
-		nfs4r_rec_bytes(w, p->val, val_len);
+		store_rec_u8(w, p->del);
+		store_rec_u16(w, p->key_len);
+		store_rec_u16(w, val_len);
+		store_rec_bytes(w, p->key, p->key_len);
+		store_rec_bytes(w, p->val, val_len);
 	}
 }
 
@@ -161,18 +161,18 @@ static const struct nfs4r_part *creating_part(const struct nfs4r_entry *e)
 	return NULL;
 }
 
-void nfs4r_rec_commit_head(struct nfs4r_wbuf *w, const struct nfs4r_entry *e, bool own)
+void store_rec_commit_head(struct nfs4r_wbuf *w, const struct nfs4r_entry *e, bool own)
 {
 	static const struct nfs4r_oid none;
 	const struct nfs4r_part *made = creating_part(e);
 
-	nfs4r_rec_u16(w, e->log);
-	nfs4r_rec_u16(w, own);
-	nfs4r_rec_u64(w, e->lsn);
-	nfs4r_rec_bytes(w, made ? made->oid.b : none.b, 16);
+	store_rec_u16(w, e->log);
+	store_rec_u16(w, own);
+	store_rec_u64(w, e->lsn);
+	store_rec_bytes(w, made ? made->oid.b : none.b, 16);
 }
 
-bool nfs4r_rd_commit_head(const struct nfs4r_rec_view *r, struct nfs4r_commit_head *h)
+bool store_rd_commit_head(const struct nfs4r_rec_view *r, struct nfs4r_commit_head *h)
 {
 	if (r->len < COMMIT_HEAD)
 		return false;
@@ -185,7 +185,7 @@ bool nfs4r_rd_commit_head(const struct nfs4r_rec_view *r, struct nfs4r_commit_he
 
 /* ---- reading bodies ------------------------------------------------------- */
 
-enum nfs4r_status nfs4r_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **out, uint32_t *count)
+enum nfs4r_status store_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **out, uint32_t *count)
 {
 	uint32_t n = rd_u32(r);
 	struct nfs4r_put *puts;
@@ -229,7 +229,7 @@ static enum nfs4r_status rd_entry(struct nfs4r_rd *r, struct nfs4r_entry **e, co
 	return p && !r->left ? nfs4r_entry_decode(p, len, false, e, why) : NFS4R_MALFORMED;
 }
 
-enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *rec, struct nfs4r_commit_body *out, const char **why)
+enum nfs4r_status store_rd_commit(const struct nfs4r_rec_view *rec, struct nfs4r_commit_body *out, const char **why)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
 	enum nfs4r_status st = NFS4R_OK;
@@ -238,38 +238,38 @@ enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *rec, struct nfs4r
 	*why = nfs4r_status_str(NFS4R_MALFORMED);
 	rd_bytes(&r, COMMIT_HEAD);
 	if (rec->type == REC_COMMIT)
-		st = nfs4r_rd_puts(&r, &out->puts, &out->nputs);
+		st = store_rd_puts(&r, &out->puts, &out->nputs);
 	if (st == NFS4R_OK)
 		st = rd_entry(&r, &out->entry, why);
 	if (st != NFS4R_OK)
-		nfs4r_commit_body_fini(out);
+		store_commit_body_fini(out);
 	return st;
 }
 
-void nfs4r_commit_body_fini(struct nfs4r_commit_body *c)
+void store_commit_body_fini(struct nfs4r_commit_body *c)
 {
 	nfs4r_entry_put(c->entry);
 	free(c->puts);
 	*c = (struct nfs4r_commit_body){ .entry = NULL };
 }
 
-struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos)
+struct nfs4r_entry *store_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos)
 {
 	struct nfs4r_commit_body c = { .entry = NULL };
 	struct nfs4r_entry *e = NULL;
 	struct nfs4r_rec_view rec;
 	const char *why;
-	uint8_t *buf = nfs4r_jnl_read(&s->jnl, pos, &rec);
+	uint8_t *buf = store_jnl_read(&s->jnl, pos, &rec);
 
 	if (buf && (rec.type == REC_COMMIT || rec.type == REC_INTENT) &&
-	    nfs4r_rd_commit(&rec, &c, &why) == NFS4R_OK)
+	    store_rd_commit(&rec, &c, &why) == NFS4R_OK)
 		e = nfs4r_entry_get(c.entry);
-	nfs4r_commit_body_fini(&c);
+	store_commit_body_fini(&c);
 	free(buf);
 	return e;
 }
 
-struct nfs4r_wbuf *nfs4r_change_begin(struct nfs4r_store *s)
+struct nfs4r_wbuf *store_change_begin(struct nfs4r_store *s)
 {
 	struct nfs4r_wbuf *w = &s->wbuf;
 	nfs4r_journal_pos synced = atomic_load(&s->jnl.synced);
@@ -277,9 +277,9 @@ struct nfs4r_wbuf *nfs4r_change_begin(struct nfs4r_store *s)
 	w->len = 0;
 	w->bad = false;
 	if (synced > s->synced_noted) {
-		nfs4r_rec_begin(w, REC_SYNCED);
-		nfs4r_rec_u64(w, synced);
-		nfs4r_rec_end(w);
+		store_rec_begin(w, REC_SYNCED);
+		store_rec_u64(w, synced);
+		store_rec_end(w);
 		s->synced_noted = synced; /* lost with a failed append: the next sync brings another */
 	}
 	return w;

@@ -25,13 +25,13 @@
 
 static const char seg_magic[8] = "NFS4RJNL";
 
-void nfs4r_seg_name(nfs4r_journal_pos start, char out[32])
+void store_seg_name(nfs4r_journal_pos start, char out[32])
 {
 	snprintf(out, 32, "journal-%016llx", (unsigned long long)start);
 }
 
 /* magic 8, format 4, header size 4, volume 16, server 2, zero 6, start 8, zero 12, checksum 4 */
-void nfs4r_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j,
+void store_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j,
 		      nfs4r_journal_pos start)
 {
 	memset(out, 0, SEG_HEADER);
@@ -41,20 +41,20 @@ void nfs4r_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j,
 	memcpy(out + 16, j->volume, 16);
 	put_be16(out + 32, j->self);
 	put_be64(out + 40, start);
-	put_be32(out + 60, nfs4r_crc32c(0, out, 60));
+	put_be32(out + 60, store_crc32c(0, out, 60));
 }
 
-enum nfs4r_status nfs4r_seg_check_header(const struct nfs4r_journal *j, const uint8_t *p, size_t len,
+enum nfs4r_status store_seg_check_header(const struct nfs4r_journal *j, const uint8_t *p, size_t len,
 					 nfs4r_journal_pos start, char *why)
 {
 	char name[32];
 	uint32_t format;
 
-	nfs4r_seg_name(start, name);
+	store_seg_name(start, name);
 	if (len < SEG_HEADER || memcmp(p, seg_magic, 8))
 		return nfs4r_refuse(why, NFS4R_MALFORMED, "%s does not begin as a journal does", name);
 	format = get_be32(p + 8);
-	if (format == NFS4R_DISK_FORMAT && get_be32(p + 60) != nfs4r_crc32c(0, p, 60))
+	if (format == NFS4R_DISK_FORMAT && get_be32(p + 60) != store_crc32c(0, p, 60))
 		return nfs4r_refuse(why, NFS4R_MALFORMED, "%s: checksum of the file header at offset 0",
 				    name);
 	if (format != NFS4R_DISK_FORMAT || memcmp(p + 16, j->volume, 16) ||
@@ -62,7 +62,7 @@ enum nfs4r_status nfs4r_seg_check_header(const struct nfs4r_journal *j, const ui
 		struct nfs4r_store_config cfg = { .self = j->self };
 
 		memcpy(cfg.volume, j->volume, 16);
-		return nfs4r_ident_check(&cfg, name, format, p + 16, get_be16(p + 32), why);
+		return store_ident_check(&cfg, name, format, p + 16, get_be16(p + 32), why);
 	}
 	if (get_be64(p + 40) != start)
 		return nfs4r_refuse(why, NFS4R_MALFORMED,
@@ -81,7 +81,7 @@ static uint64_t born(int fd)
 	return (uint64_t)(st.stx_mask & STATX_BTIME ? st.stx_btime.tv_sec : st.stx_mtime.tv_sec);
 }
 
-enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start, int fd, uint64_t size)
+enum nfs4r_status store_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start, int fd, uint64_t size)
 {
 	enum nfs4r_status st = NFS4R_OK;
 
@@ -94,7 +94,7 @@ enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start
 	return st;
 }
 
-void nfs4r_seg_close(struct nfs4r_journal *j)
+void store_seg_close(struct nfs4r_journal *j)
 {
 	pthread_rwlock_wrlock(&j->segs_lock);
 	while (j->nsegs)
@@ -111,22 +111,22 @@ static enum nfs4r_status write_header(int fd, const uint8_t header[SEG_HEADER])
 	return n == SEG_HEADER ? NFS4R_OK : NFS4R_NOSPC;
 }
 
-enum nfs4r_status nfs4r_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos start)
+enum nfs4r_status store_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos start)
 {
 	enum nfs4r_status st;
 	uint8_t header[SEG_HEADER];
 	char name[32];
 	int fd;
 
-	nfs4r_seg_name(start, name);
+	store_seg_name(start, name);
 	/* A file of that name can only be the rest of an attempt that failed before it was used. */
 	fd = openat(j->dirfd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return nfs4r_status_from_errno(errno);
-	nfs4r_seg_header(header, j, start);
+	store_seg_header(header, j, start);
 	st = write_header(fd, header);
 	if (st == NFS4R_OK)
-		st = nfs4r_seg_add(j, start, fd, SEG_HEADER);
+		st = store_seg_add(j, start, fd, SEG_HEADER);
 	if (st == NFS4R_OK) {
 		j->laid = SEG_HEADER;
 	} else {
@@ -136,11 +136,11 @@ enum nfs4r_status nfs4r_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos st
 	return st;
 }
 
-int nfs4r_seg_open_again(const struct nfs4r_journal *j, nfs4r_journal_pos start)
+int store_seg_open_again(const struct nfs4r_journal *j, nfs4r_journal_pos start)
 {
 	char name[32];
 
-	nfs4r_seg_name(start, name);
+	store_seg_name(start, name);
 	return openat(j->dirfd, name, O_RDWR | O_CLOEXEC);
 }
 
@@ -159,11 +159,11 @@ static bool parse_name(const char *name, nfs4r_journal_pos *start)
 	if (strncmp(name, "journal-", 8))
 		return false;
 	*start = strtoull(name + 8, &end, 16);
-	nfs4r_seg_name(*start, again);
+	store_seg_name(*start, again);
 	return !strcmp(name, again);
 }
 
-enum nfs4r_status nfs4r_seg_list(int dirfd, nfs4r_journal_pos **starts, uint32_t *n)
+enum nfs4r_status store_seg_list(int dirfd, nfs4r_journal_pos **starts, uint32_t *n)
 {
 	nfs4r_journal_pos *list = NULL, start;
 	uint32_t cap = 0;
@@ -195,7 +195,7 @@ enum nfs4r_status nfs4r_seg_list(int dirfd, nfs4r_journal_pos **starts, uint32_t
 	return NFS4R_OK;
 }
 
-struct nfs4r_segment *nfs4r_seg_at(struct nfs4r_journal *j, nfs4r_journal_pos pos)
+struct nfs4r_segment *store_seg_at(struct nfs4r_journal *j, nfs4r_journal_pos pos)
 {
 	uint32_t lo = 0, hi = j->nsegs;
 
@@ -210,19 +210,19 @@ struct nfs4r_segment *nfs4r_seg_at(struct nfs4r_journal *j, nfs4r_journal_pos po
 	return lo ? &j->segs[lo - 1] : NULL;
 }
 
-void nfs4r_seg_note(struct nfs4r_journal *j, nfs4r_journal_pos pos, nfs4r_server_id log,
+void store_seg_note(struct nfs4r_journal *j, nfs4r_journal_pos pos, nfs4r_server_id log,
 		    nfs4r_lsn lsn)
 {
 	struct nfs4r_segment *seg;
 
 	pthread_rwlock_wrlock(&j->segs_lock);
-	seg = nfs4r_seg_at(j, pos);
+	seg = store_seg_at(j, pos);
 	if (seg && seg->max[log] < lsn)
 		seg->max[log] = lsn;
 	pthread_rwlock_unlock(&j->segs_lock);
 }
 
-void nfs4r_seg_drop(struct nfs4r_journal *j, uint32_t n)
+void store_seg_drop(struct nfs4r_journal *j, uint32_t n)
 {
 	struct nfs4r_segment *gone = n ? malloc(n * sizeof(*gone)) : NULL;
 	char name[32];
@@ -235,7 +235,7 @@ void nfs4r_seg_drop(struct nfs4r_journal *j, uint32_t n)
 	j->nsegs -= n;
 	pthread_rwlock_unlock(&j->segs_lock);
 	for (uint32_t i = 0; i < n; i++) {
-		nfs4r_seg_name(gone[i].start, name);
+		store_seg_name(gone[i].start, name);
 		unlinkat(j->dirfd, name, 0);
 		close(gone[i].fd);
 	}
@@ -252,7 +252,7 @@ static void uuid_str(const uint8_t u[16], char out[37])
 		 u[15]);
 }
 
-enum nfs4r_status nfs4r_ident_check(const struct nfs4r_store_config *cfg, const char *what,
+enum nfs4r_status store_ident_check(const struct nfs4r_store_config *cfg, const char *what,
 				    uint32_t format, const uint8_t volume[16], nfs4r_server_id self,
 				    char *why)
 {

@@ -17,7 +17,7 @@
 
 #define SPARE_NAME "spare"
 
-void nfs4r_spare_open(struct nfs4r_journal *j)
+void store_spare_open(struct nfs4r_journal *j)
 {
 	struct stat st;
 
@@ -26,7 +26,7 @@ void nfs4r_spare_open(struct nfs4r_journal *j)
 		atomic_store(&j->spare, (uint64_t)st.st_blocks * 512);
 }
 
-bool nfs4r_spare_give(struct nfs4r_journal *j)
+bool store_spare_give(struct nfs4r_journal *j)
 {
 	bool given = false;
 
@@ -73,5 +73,5 @@ uint64_t nfs4r_store_spare(const struct nfs4r_store *s)
 
 bool nfs4r_store_give_spare(struct nfs4r_store *s)
 {
-	return nfs4r_spare_give(&s->jnl);
+	return store_spare_give(&s->jnl);
 }

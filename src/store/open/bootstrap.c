@@ -16,7 +16,7 @@
 
 static enum nfs4r_status load_marks(struct nfs4r_store *s)
 {
-	struct nfs4r_reader *r = nfs4r_db_begin(&s->db);
+	struct nfs4r_reader *r = store_db_begin(&s->db);
 	enum nfs4r_status st = NFS4R_OK;
 	MDB_cursor *cur;
 	MDB_val key, val;
@@ -25,12 +25,12 @@ static enum nfs4r_status load_marks(struct nfs4r_store *s)
 	if (!rc) {
 		while (st == NFS4R_OK && !(rc = mdb_cursor_get(cur, &key, &val, MDB_NEXT)))
 			st = key.mv_size == 16 && val.mv_size == 8 ?
-				     nfs4r_replay_mark(s, key.mv_data, get_be64(val.mv_data)) :
+				     store_replay_mark(s, key.mv_data, get_be64(val.mv_data)) :
 				     NFS4R_CORRUPT;
 		mdb_cursor_close(cur);
 	}
-	nfs4r_db_end(&s->db, r);
-	return st != NFS4R_OK || rc == MDB_NOTFOUND ? st : nfs4r_db_status(rc);
+	store_db_end(&s->db, r);
+	return st != NFS4R_OK || rc == MDB_NOTFOUND ? st : store_db_status(rc);
 }
 
 static int sync_name(int dirfd, const char *dir)
@@ -53,10 +53,10 @@ static enum nfs4r_status found(struct nfs4r_store *s, char *why)
 	int rc = mdb_txn_begin(s->db.env, NULL, 0, &txn);
 
 	if (!rc) {
-		nfs4r_row_encode(&root, buf);
+		store_row_encode(&root, buf);
 		rc = mdb_put(txn, s->db.rows, &key, &val, 0);
 		if (!rc)
-			rc = nfs4r_db_put_meta(&s->db, txn, &s->meta);
+			rc = store_db_put_meta(&s->db, txn, &s->meta);
 		if (!rc)
 			rc = mdb_txn_commit(txn);
 		else
@@ -65,7 +65,7 @@ static enum nfs4r_status found(struct nfs4r_store *s, char *why)
 	if (!rc)
 		rc = sync_name(s->dirfd, "lmdb"); /* LMDB leaves its file's name to the kernel */
 	if (rc)
-		return nfs4r_refuse(why, nfs4r_db_status(rc), "cannot write %s/lmdb: %s", s->dir,
+		return nfs4r_refuse(why, store_db_status(rc), "cannot write %s/lmdb: %s", s->dir,
 				    mdb_strerror(rc));
 	return NFS4R_OK;
 }
@@ -77,17 +77,17 @@ static bool db_exists(const struct nfs4r_store *s)
 	return !fstatat(s->dirfd, "lmdb/data.mdb", &sb, 0) && sb.st_size > 0;
 }
 
-enum nfs4r_status nfs4r_found_state(struct nfs4r_store *s)
+enum nfs4r_status store_found_state(struct nfs4r_store *s)
 {
 	for (int i = 0; i < NLOGS; i++) {
-		nfs4r_log_found(&s->logs[i], s->meta.applied[i], s->meta.truncated[i]);
+		store_log_found(&s->logs[i], s->meta.applied[i], s->meta.truncated[i]);
 		s->logs[i].stable = s->meta.applied[i];
 		s->mint[i] = s->meta.mint[i];
 	}
 	return load_marks(s);
 }
 
-enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
+enum nfs4r_status store_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
 				 bool have_journal, char *why)
 {
 	struct nfs4r_meta meta;
@@ -101,10 +101,10 @@ enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store
 	if (mkdirat(s->dirfd, "lmdb", 0700) && errno != EEXIST)
 		return nfs4r_refuse(why, nfs4r_status_from_errno(errno), "cannot make %s/lmdb: %s", s->dir,
 				    strerror(errno));
-	st = nfs4r_db_open(&s->db, s->dir, cfg->map_bytes ? cfg->map_bytes : 1ull << 30, why);
+	st = store_db_open(&s->db, s->dir, cfg->map_bytes ? cfg->map_bytes : 1ull << 30, why);
 	if (st != NFS4R_OK)
 		return st;
-	st = nfs4r_db_read_meta(&s->db, &meta, why);
+	st = store_db_read_meta(&s->db, &meta, why);
 	if (st == NFS4R_NOENT && have_journal)
 		return nfs4r_refuse(why, NFS4R_CORRUPT,
 				    "%s has a journal but lmdb is empty: restore lmdb/data.mdb, or move the directory away and let this server resync from the others",
@@ -112,11 +112,11 @@ enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store
 	if (st == NFS4R_NOENT)
 		return found(s, why);
 	if (st == NFS4R_OK)
-		st = nfs4r_ident_check(cfg, s->dir, meta.format, meta.volume, meta.self, why);
+		st = store_ident_check(cfg, s->dir, meta.format, meta.volume, meta.self, why);
 	if (st != NFS4R_OK)
 		return st;
 	s->meta = meta;
-	st = nfs4r_found_state(s);
+	st = store_found_state(s);
 	if (st != NFS4R_OK)
 		nfs4r_refuse(why, st, "%s/lmdb is damaged: let this server resync from the others", s->dir);
 	return st;

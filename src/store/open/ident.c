@@ -12,7 +12,7 @@
 
 #include "store/internal.h"
 
-enum nfs4r_status nfs4r_ident_lock(struct nfs4r_store *s, const char *dir, char *why)
+enum nfs4r_status store_ident_lock(struct nfs4r_store *s, const char *dir, char *why)
 {
 	char pid[24] = "";
 	ssize_t n;
@@ -39,7 +39,7 @@ enum nfs4r_status nfs4r_ident_lock(struct nfs4r_store *s, const char *dir, char 
 			    dir, pid[0] ? pid : "(unknown)");
 }
 
-enum nfs4r_status nfs4r_ident_boot_id(const char *given, char out[BOOT_ID_LEN], char *why)
+enum nfs4r_status store_ident_boot_id(const char *given, char out[BOOT_ID_LEN], char *why)
 {
 	static const char path[] = "/proc/sys/kernel/random/boot_id";
 	ssize_t n;
@@ -61,7 +61,7 @@ enum nfs4r_status nfs4r_ident_boot_id(const char *given, char out[BOOT_ID_LEN], 
 	return NFS4R_OK;
 }
 
-enum nfs4r_status nfs4r_ident_random(uint64_t *out)
+enum nfs4r_status store_ident_random(uint64_t *out)
 {
 	if (getrandom(out, sizeof(*out), 0) != sizeof(*out))
 		return NFS4R_IO;

@@ -49,7 +49,7 @@ static bool speaks_against(const uint8_t *p, size_t len, nfs4r_journal_pos start
 	size_t total;
 
 	for (size_t at = (from + 7) & ~(size_t)7; at + REC_HEADER <= len; at += 8) {
-		if (!nfs4r_rec_parse(p + at, len - at, start + at, &rec, &total))
+		if (!store_rec_parse(p + at, len - at, start + at, &rec, &total))
 			continue;
 		if (any || rec.type == REC_OPEN)
 			return true;
@@ -95,7 +95,7 @@ static bool segment_speaks_against(struct nfs4r_scan *sc, uint32_t i, nfs4r_jour
 	size_t len;
 	int fd;
 
-	nfs4r_seg_name(sc->starts[i], name);
+	store_seg_name(sc->starts[i], name);
 	fd = openat(sc->s->dirfd, name, O_RDONLY | O_CLOEXEC);
 	p = fd < 0 ? NULL : read_file(fd, &len);
 	if (p)
@@ -131,7 +131,7 @@ static enum nfs4r_status bad_record(struct nfs4r_scan *sc, uint32_t i, const uin
 	sc->keep = i + 1;
 	if (!speaks_against(p, len, start, at + 8, pos, same_boot(sc)) && may_end(sc, i + 1, pos))
 		return NFS4R_OK;
-	nfs4r_seg_name(start, name);
+	store_seg_name(start, name);
 	return nfs4r_refuse(sc->why, NFS4R_CORRUPT,
 			    "%s/%s is damaged at offset %zu (%s): the disk or file system lost bytes that had been written; keep the directory for analysis, and let this server resync from the others",
 			    sc->s->dir, name, at,
@@ -194,7 +194,7 @@ static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const u
 	char name[32];
 
 	while (at < len && !sc->again) {
-		if (!nfs4r_rec_parse(p + at, len - at, sc->starts[i] + at, &rec, &total)) {
+		if (!store_rec_parse(p + at, len - at, sc->starts[i] + at, &rec, &total)) {
 			if (only_zeros(p + at, len - at))
 				break;
 			st = bad_record(sc, i, p, len, at);
@@ -204,9 +204,9 @@ static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const u
 		}
 		note_idle(sc, &rec);
 		sc->s->unreadable = NULL;
-		st = nfs4r_replay(sc, &rec);
+		st = store_replay(sc, &rec);
 		if (st != NFS4R_OK) {
-			nfs4r_seg_name(sc->starts[i], name);
+			store_seg_name(sc->starts[i], name);
 			return nfs4r_refuse(sc->why, st == NFS4R_NOMEM ? st : NFS4R_CORRUPT,
 					    "%s/%s: the record at offset %zu (type %u) cannot be replayed: %s; let this server resync from the others",
 					    sc->s->dir, name, at, rec.type, st == NFS4R_MALFORMED && sc->s->unreadable ? sc->s->unreadable : nfs4r_status_str(st));
@@ -243,7 +243,7 @@ static enum nfs4r_status scan_segment(struct nfs4r_scan *sc, uint32_t i)
 	size_t len;
 	int fd;
 
-	nfs4r_seg_name(sc->starts[i], name);
+	store_seg_name(sc->starts[i], name);
 	fd = openat(s->dirfd, name, O_RDWR | O_CLOEXEC);
 	p = fd < 0 ? NULL : read_file(fd, &len);
 	if (!p) {
@@ -253,7 +253,7 @@ static enum nfs4r_status scan_segment(struct nfs4r_scan *sc, uint32_t i)
 			close(fd);
 		return st;
 	}
-	st = nfs4r_seg_check_header(&s->jnl, p, len, sc->starts[i], text);
+	st = store_seg_check_header(&s->jnl, p, len, sc->starts[i], text);
 	if (st == NFS4R_MALFORMED && (unborn(sc, i, p, len) || may_end(sc, i, sc->starts[i]))) {
 		free(p);
 		close(fd);
@@ -262,7 +262,7 @@ static enum nfs4r_status scan_segment(struct nfs4r_scan *sc, uint32_t i)
 	if (st != NFS4R_OK)
 		nfs4r_refuse(sc->why, st = st == NFS4R_MISMATCH ? st : NFS4R_CORRUPT, "%s: %s", s->dir, text);
 	else
-		st = nfs4r_seg_add(&s->jnl, sc->starts[i], fd, len);
+		st = store_seg_add(&s->jnl, sc->starts[i], fd, len);
 	if (st != NFS4R_OK)
 		close(fd);
 	else
@@ -304,18 +304,18 @@ static enum nfs4r_status forget(struct nfs4r_scan *sc)
 {
 	struct nfs4r_store *s = sc->s;
 
-	nfs4r_ov_free(s->active);
-	s->active = nfs4r_ov_new();
+	store_ov_free(s->active);
+	s->active = store_ov_new();
 	if (!s->active)
 		return nfs4r_refuse(sc->why, NFS4R_NOMEM, "out of memory");
 	for (int i = 0; i < NLOGS; i++) {
-		nfs4r_log_clear(&s->logs[i]);
+		store_log_clear(&s->logs[i]);
 	}
-	nfs4r_flights_free(s);
-	nfs4r_seg_close(&s->jnl);
+	store_flights_free(s);
+	store_seg_close(&s->jnl);
 	s->nincs = s->ndropped = s->ngiven_back = s->nkept = s->nbegun = s->nbeyond = 0;
 	memset(s->last, 0, sizeof(s->last));
-	return nfs4r_found_state(s);
+	return store_found_state(s);
 }
 
 static enum nfs4r_status new_cut(struct nfs4r_scan *sc)
@@ -324,7 +324,7 @@ static enum nfs4r_status new_cut(struct nfs4r_scan *sc)
 
 	for (int i = 1; i < NLOGS; i++)
 		cut.last[i] = i == sc->s->meta.self && !sc->lost ? UINT64_MAX : sc->s->logs[i].applied;
-	return nfs4r_cut_add(sc, &cut);
+	return store_cut_add(sc, &cut);
 }
 
 /*
@@ -360,7 +360,7 @@ static enum nfs4r_status scan_until_settled(struct nfs4r_scan *sc)
 static enum nfs4r_status check_entries(struct nfs4r_scan *sc, int log, nfs4r_lsn from, nfs4r_lsn until)
 {
 	for (nfs4r_lsn n = from; n <= until; n++) {
-		if (!nfs4r_log_at(&sc->s->logs[log], n))
+		if (!store_log_at(&sc->s->logs[log], n))
 			return nfs4r_refuse(sc->why, NFS4R_CORRUPT,
 					    "%s: entry %llu of the log of server %d is missing: journal files were removed; restore them, or let this server resync from the others",
 					    sc->s->dir, (unsigned long long)n, log);
@@ -401,7 +401,7 @@ static enum nfs4r_status cut_tail(struct nfs4r_scan *sc)
 	char name[32];
 
 	for (uint32_t i = sc->nstarts; i > sc->keep; i--) {
-		nfs4r_seg_name(sc->starts[i - 1], name);
+		store_seg_name(sc->starts[i - 1], name);
 		if (unlinkat(j->dirfd, name, 0))
 			goto fail;
 	}
@@ -436,11 +436,11 @@ static enum nfs4r_status load_intents(struct nfs4r_store *s)
 		return NFS4R_NOMEM;
 	for (int b = 0; b < FLIGHT_BUCKETS; b++) {
 		for (struct nfs4r_flight *f = s->flights[b]; f; f = f->next) {
-			struct nfs4r_entry *e = nfs4r_entry_at(s, f->intent);
+			struct nfs4r_entry *e = store_entry_at(s, f->intent);
 
 			if (!e)
 				return NFS4R_CORRUPT;
-			nfs4r_flight_fill(f, e);
+			store_flight_fill(f, e);
 			s->intents[s->nintents++] = e;
 		}
 	}
@@ -456,7 +456,7 @@ static void fill_info(const struct nfs4r_store *s, struct nfs4r_store_info *info
 
 		info->logs[i].applied = l->applied;
 		info->logs[i].stable = l->stable;
-		info->logs[i].base = nfs4r_log_first(l);
+		info->logs[i].base = store_log_first(l);
 		if (!info->logs[i].base && l->applied)
 			info->logs[i].base = l->applied + 1;
 	}
@@ -476,8 +476,8 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 	struct nfs4r_store *s = sc->s;
 	enum nfs4r_status st;
 
-	info->files_failed = s->files_noted = nfs4r_files_noted(s);
-	s->jnl.noted = nfs4r_jnl_is_noted(&s->jnl);
+	info->files_failed = s->files_noted = store_files_noted(s);
+	s->jnl.noted = store_jnl_is_noted(&s->jnl);
 	st = scan_until_settled(sc);
 	if (st == NFS4R_OK)
 		st = check_logs(sc);
@@ -486,7 +486,7 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 	if (st != NFS4R_OK)
 		return st;
 	if (!s->jnl.nsegs) { /* the very first segment was unborn */
-		st = nfs4r_seg_create(&s->jnl, 0);
+		st = store_seg_create(&s->jnl, 0);
 		if (st != NFS4R_OK)
 			return nfs4r_refuse(sc->why, st, "cannot make a journal in %s", s->dir);
 		sc->end = SEG_HEADER;
@@ -498,7 +498,7 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 	info->end = sc->idle ? sc->idle : sc->end;
 	s->meta.tail_lost = sc->lost;
 	s->meta.inc = sc->inc;
-	st = nfs4r_begun_drop(s);
+	st = store_begun_drop(s);
 	if (st != NFS4R_OK)
 		return nfs4r_refuse(sc->why, st, "out of memory");
 	st = load_intents(s);
@@ -507,15 +507,15 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 	return st;
 }
 
-enum nfs4r_status nfs4r_recover(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
+enum nfs4r_status store_recover(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
 				const char *boot_id, struct nfs4r_store_info *info, char *why)
 {
 	struct nfs4r_scan sc = { .s = s, .boot_id = boot_id, .why = why };
-	enum nfs4r_status st = nfs4r_seg_list(s->dirfd, &sc.starts, &sc.nstarts);
+	enum nfs4r_status st = store_seg_list(s->dirfd, &sc.starts, &sc.nstarts);
 
 	if (st != NFS4R_OK)
 		return nfs4r_refuse(why, st, "cannot read %s", s->dir);
-	st = nfs4r_found_db(s, cfg, sc.nstarts > 0, why);
+	st = store_found_db(s, cfg, sc.nstarts > 0, why);
 	if (st == NFS4R_OK && sc.nstarts) {
 		st = recover_journal(&sc, info);
 	} else if (st == NFS4R_OK && (s->meta.pos || s->meta.inc.counter)) {
@@ -524,7 +524,7 @@ enum nfs4r_status nfs4r_recover(struct nfs4r_store *s, const struct nfs4r_store_
 				  s->dir);
 	} else if (st == NFS4R_OK) {
 		info->created = info->tail_intact = true;
-		st = nfs4r_seg_create(&s->jnl, 0);
+		st = store_seg_create(&s->jnl, 0);
 		if (st != NFS4R_OK)
 			nfs4r_refuse(why, st, "cannot make a journal in %s: %s", s->dir, nfs4r_status_str(st));
 		atomic_store(&s->jnl.tail, SEG_HEADER);

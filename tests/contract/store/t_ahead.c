@@ -78,7 +78,7 @@ static int teardown(void **state)
 
 static void lay_out(void)
 {
-	nfs4r_jnl_lay_out(&f.s->jnl, AHEAD);
+	store_jnl_lay_out(&f.s->jnl, AHEAD);
 }
 
 /* The file that begins at @start. */

@@ -39,7 +39,7 @@ static bool ahead;
 static void lay_out(void)
 {
 	if (ahead)
-		nfs4r_jnl_lay_out(&f.s->jnl, AHEAD);
+		store_jnl_lay_out(&f.s->jnl, AHEAD);
 }
 
 static int setup(void **state)

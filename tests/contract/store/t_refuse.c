@@ -213,11 +213,11 @@ static void test_the_database_cannot_be_read(void **state)
 	close(told[1]);
 	close(until[0]);
 	assert_int_equal(read(told[0], &byte, 1), 1);
-	struct nfs4r_reader *kept = nfs4r_db_begin(&f.s->db); /* that of the listing before */
+	struct nfs4r_reader *kept = store_db_begin(&f.s->db); /* that of the listing before */
 
 	assert_int_equal(nfs4r_store_readdir(f.s, &f.root, 0, ent, 64), 1); /* what the overlay has */
 	assert_true(nfs4r_store_failed(f.s));
-	nfs4r_db_end(&f.s->db, kept);
+	store_db_end(&f.s->db, kept);
 	close(until[1]);
 	close(told[0]);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -276,10 +276,10 @@ static void append_record(enum nfs4r_rec type, const uint8_t *body, size_t len)
 	last_segment(name);
 	path_of(path, name);
 	assert_int_equal(stat(path, &sb), 0);
-	nfs4r_rec_begin(&w, type);
-	nfs4r_rec_bytes(&w, body, len);
-	nfs4r_rec_end(&w);
-	nfs4r_rec_seal(&w, strtoull(name + 8, NULL, 16) + sb.st_size);
+	store_rec_begin(&w, type);
+	store_rec_bytes(&w, body, len);
+	store_rec_end(&w);
+	store_rec_seal(&w, strtoull(name + 8, NULL, 16) + sb.st_size);
 	write_at(name, sb.st_size, (const char *)w.p, w.len);
 	free(w.p);
 }

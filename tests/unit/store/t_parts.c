@@ -24,17 +24,17 @@ static void test_crc32c_known_values(void **state)
 	uint8_t zeros[32] = { 0 }, buf[300];
 
 	/* RFC 3720, B.4 */
-	assert_int_equal(nfs4r_crc32c(0, zeros, 32), 0x8a9136aa);
-	assert_int_equal(nfs4r_crc32c_tables(0, zeros, 32), 0x8a9136aa);
-	assert_int_equal(nfs4r_crc32c(0, "123456789", 9), 0xe3069283);
+	assert_int_equal(store_crc32c(0, zeros, 32), 0x8a9136aa);
+	assert_int_equal(store_crc32c_tables(0, zeros, 32), 0x8a9136aa);
+	assert_int_equal(store_crc32c(0, "123456789", 9), 0xe3069283);
 	for (size_t i = 0; i < sizeof(buf); i++)
 		buf[i] = rnd();
 	for (size_t at = 0; at < 16; at++) {
 		for (size_t len = 0; len + at < sizeof(buf); len++) {
-			uint32_t whole = nfs4r_crc32c(0, buf + at, len);
+			uint32_t whole = store_crc32c(0, buf + at, len);
 
-			assert_int_equal(whole, nfs4r_crc32c_tables(0, buf + at, len));
-			assert_int_equal(whole, nfs4r_crc32c(nfs4r_crc32c(0, buf + at, len / 3),
+			assert_int_equal(whole, store_crc32c_tables(0, buf + at, len));
+			assert_int_equal(whole, store_crc32c(store_crc32c(0, buf + at, len / 3),
 							     buf + at + len / 3, len - len / 3));
 		}
 	}
@@ -46,29 +46,29 @@ static void test_records_parse_only_whole_and_in_place(void **state)
 	struct nfs4r_rec_view rec;
 	size_t total, second;
 
-	nfs4r_rec_begin(&w, REC_SYNCED);
-	nfs4r_rec_u64(&w, 77);
-	nfs4r_rec_end(&w);
+	store_rec_begin(&w, REC_SYNCED);
+	store_rec_u64(&w, 77);
+	store_rec_end(&w);
 	second = w.len;
-	nfs4r_rec_begin(&w, REC_PUTS);
-	nfs4r_rec_bytes(&w, "abc", 3);
-	nfs4r_rec_end(&w);
-	nfs4r_rec_seal(&w, 6400);
+	store_rec_begin(&w, REC_PUTS);
+	store_rec_bytes(&w, "abc", 3);
+	store_rec_end(&w);
+	store_rec_seal(&w, 6400);
 	assert_int_equal(w.len % 8, 0);
-	assert_true(nfs4r_rec_parse(w.p, w.len, 6400, &rec, &total));
+	assert_true(store_rec_parse(w.p, w.len, 6400, &rec, &total));
 	assert_int_equal(rec.type, REC_SYNCED);
 	assert_int_equal(rec.len, 8);
 	assert_int_equal(total, second);
-	assert_true(nfs4r_rec_parse(w.p + second, w.len - second, 6400 + second, &rec, &total));
+	assert_true(store_rec_parse(w.p + second, w.len - second, 6400 + second, &rec, &total));
 	assert_int_equal(rec.len, 3);
 	assert_memory_equal(rec.body, "abc", 3);
-	assert_false(nfs4r_rec_parse(w.p, w.len, 6408, &rec, &total));
+	assert_false(store_rec_parse(w.p, w.len, 6408, &rec, &total));
 	for (size_t less = 0; less < second; less++)
-		assert_false(nfs4r_rec_parse(w.p, less, 6400, &rec, &total));
+		assert_false(store_rec_parse(w.p, less, 6400, &rec, &total));
 	/* every single bit but those of bytes 6 and 7, which are covered too */
 	for (size_t bit = 0; bit < second * 8; bit++) {
 		w.p[bit / 8] ^= 1 << bit % 8;
-		assert_false(nfs4r_rec_parse(w.p, w.len, 6400, &rec, &total));
+		assert_false(store_rec_parse(w.p, w.len, 6400, &rec, &total));
 		w.p[bit / 8] ^= 1 << bit % 8;
 	}
 	free(w.p);
@@ -82,10 +82,10 @@ static void test_puts_of_a_bad_record(void **state)
 	struct nfs4r_wbuf w = { 0 };
 	uint32_t n;
 
-	nfs4r_rec_puts(&w, puts, 2);
+	store_rec_puts(&w, puts, 2);
 	for (size_t len = 0; len <= w.len; len++) {
 		struct nfs4r_rd r = { w.p, len, false };
-		enum nfs4r_status st = nfs4r_rd_puts(&r, &back, &n);
+		enum nfs4r_status st = store_rd_puts(&r, &back, &n);
 
 		assert_int_equal(st, len < w.len ? NFS4R_MALFORMED : NFS4R_OK);
 		if (st != NFS4R_OK)
@@ -101,7 +101,7 @@ static void test_puts_of_a_bad_record(void **state)
 		struct nfs4r_rd r = { w.p, w.len, false };
 
 		w.p[at] = rnd();
-		if (nfs4r_rd_puts(&r, &back, &n) == NFS4R_OK)
+		if (store_rd_puts(&r, &back, &n) == NFS4R_OK)
 			free(back);
 		w.p[at] = was;
 	}
@@ -110,15 +110,15 @@ static void test_puts_of_a_bad_record(void **state)
 
 static struct nfs4r_overlay *room(uint32_t n)
 {
-	struct nfs4r_overlay *ov = nfs4r_ov_new();
+	struct nfs4r_overlay *ov = store_ov_new();
 	struct ov_need need = { 0 };
 
 	assert_non_null(ov);
 	for (uint32_t i = 0; i < n; i++) {
-		nfs4r_ov_need_row(&need, 0);
-		nfs4r_ov_need_name(&need, 8);
+		store_ov_need_row(&need, 0);
+		store_ov_need_name(&need, 8);
 	}
-	assert_true(nfs4r_ov_reserve(ov, &need));
+	assert_true(store_ov_reserve(ov, &need));
 	return ov;
 }
 
@@ -146,31 +146,31 @@ static void test_cookie_order(void **state)
 	struct nfs4r_overlay *ov = room(2 * N);
 	static uint64_t cookies[N];
 	struct nfs4r_oid dir = { { 1 } };
-	struct ov_row *row = nfs4r_ov_make_row(ov, &dir);
+	struct ov_row *row = store_ov_make_row(ov, &dir);
 
 	for (int ascending = 0; ascending < 2; ascending++) {
 		row->cookies = NULL;
 		for (uint64_t i = 0; i < N; i++) {
 			cookies[i] = ascending ? 10 + i * 3 : rnd() >> 1;
-			nfs4r_ov_make_cookie(ov, row, cookies[i]);
-			assert_int_equal(nfs4r_ov_make_cookie(ov, row, cookies[i])->cookie, cookies[i]);
+			store_ov_make_cookie(ov, row, cookies[i]);
+			assert_int_equal(store_ov_make_cookie(ov, row, cookies[i])->cookie, cookies[i]);
 		}
 		qsort(cookies, N, sizeof(*cookies), cmp_u64);
 		assert_true(depth_of(row->cookies) < 60);
 		for (int i = 0; i < N; i++) {
-			assert_int_equal(nfs4r_ov_cookie(row, cookies[i])->cookie, cookies[i]);
+			assert_int_equal(store_ov_cookie(row, cookies[i])->cookie, cookies[i]);
 			if (i + 1 < N)
-				assert_int_equal(nfs4r_ov_cookie(row, cookies[i] + 1)->cookie, cookies[i + 1]);
+				assert_int_equal(store_ov_cookie(row, cookies[i] + 1)->cookie, cookies[i + 1]);
 			else
-				assert_null(nfs4r_ov_cookie(row, cookies[i] + 1));
+				assert_null(store_ov_cookie(row, cookies[i] + 1));
 		}
 	}
-	nfs4r_ov_free(ov);
+	store_ov_free(ov);
 }
 
 static void test_tables_find_what_was_made(void **state)
 {
-	struct nfs4r_overlay *ov = nfs4r_ov_new();
+	struct nfs4r_overlay *ov = store_ov_new();
 	struct nfs4r_oid oid;
 
 	for (uint32_t i = 0; i < 20000; i++) {
@@ -178,22 +178,22 @@ static void test_tables_find_what_was_made(void **state)
 		struct ov_name *n;
 
 		nfs4r_oid_make(&oid, 1 + i % 3, 1, i / 2 + 1);
-		nfs4r_ov_need_row(&need, 0);
-		nfs4r_ov_need_name(&need, 4);
-		assert_true(nfs4r_ov_reserve(ov, &need));
-		nfs4r_ov_make_row(ov, &oid)->o.row.nlink = i;
-		n = nfs4r_ov_make_name(ov, &oid, (char *)&i, 4);
+		store_ov_need_row(&need, 0);
+		store_ov_need_name(&need, 4);
+		assert_true(store_ov_reserve(ov, &need));
+		store_ov_make_row(ov, &oid)->o.row.nlink = i;
+		n = store_ov_make_name(ov, &oid, (char *)&i, 4);
 		assert_true(n->gone);
 		n->cookie = i;
 	}
 	for (uint32_t i = 0; i < 20000; i++) {
 		nfs4r_oid_make(&oid, 1 + i % 3, 1, i / 2 + 1);
-		assert_int_equal(nfs4r_ov_row(ov, &oid)->o.row.nlink, i);
-		assert_int_equal(nfs4r_ov_name(ov, &oid, (char *)&i, 4)->cookie, i);
-		assert_null(nfs4r_ov_name(ov, &oid, (char *)&i, 3));
+		assert_int_equal(store_ov_row(ov, &oid)->o.row.nlink, i);
+		assert_int_equal(store_ov_name(ov, &oid, (char *)&i, 4)->cookie, i);
+		assert_null(store_ov_name(ov, &oid, (char *)&i, 3));
 	}
 	assert_int_equal(ov->rows.count, 20000);
-	nfs4r_ov_free(ov);
+	store_ov_free(ov);
 }
 
 static void add(struct nfs4r_log *l, struct nfs4r_inc *mint, nfs4r_lsn lsn, uint64_t seq)
@@ -202,9 +202,9 @@ static void add(struct nfs4r_log *l, struct nfs4r_inc *mint, nfs4r_lsn lsn, uint
 
 	if (seq)
 		nfs4r_oid_make(&oid, 2, 5, seq);
-	assert_true(nfs4r_log_reserve(l, lsn));
-	nfs4r_log_add(l, lsn, lsn * 100, &oid);
-	nfs4r_log_advance(l, 2, mint);
+	assert_true(store_log_reserve(l, lsn));
+	store_log_add(l, lsn, lsn * 100, &oid);
+	store_log_advance(l, 2, mint);
 }
 
 static void test_log_positions(void **state)
@@ -216,25 +216,25 @@ static void test_log_positions(void **state)
 	add(&l, &mint, 2, 0);
 	assert_int_equal(l.applied, 0);
 	assert_int_equal(mint.random, 0);
-	assert_int_equal(nfs4r_log_last(&l), 3);
-	nfs4r_log_truncate(&l, 3); /* what may still come stays */
+	assert_int_equal(store_log_last(&l), 3);
+	store_log_truncate(&l, 3); /* what may still come stays */
 	assert_int_equal(l.now.truncated, 0);
 	add(&l, &mint, 1, 10);
 	assert_int_equal(l.applied, 3);
 	assert_int_equal(mint.counter, 5);
 	assert_int_equal(mint.random, 30);
-	assert_false(nfs4r_log_reserve(&l, 3 + LOG_GAP_MAX + 1));
+	assert_false(store_log_reserve(&l, 3 + LOG_GAP_MAX + 1));
 	for (nfs4r_lsn i = 4; i < 100000; i++) {
 		add(&l, &mint, i, i * 10);
 		if (i % 7 == 0 && i > 500)
-			nfs4r_log_truncate(&l, i - 400);
+			store_log_truncate(&l, i - 400);
 	}
 	assert_true(l.now.cap < 4096); /* bounded by what is kept */
 	assert_int_equal(l.applied, 99999);
-	assert_null(nfs4r_log_at(&l, l.now.truncated));
+	assert_null(store_log_at(&l, l.now.truncated));
 	for (nfs4r_lsn i = l.now.truncated + 1; i <= l.applied; i++)
-		assert_int_equal(nfs4r_log_at(&l, i)->pos, i * 100);
-	assert_null(nfs4r_log_at(&l, l.applied + 1));
+		assert_int_equal(store_log_at(&l, i)->pos, i * 100);
+	assert_null(store_log_at(&l, l.applied + 1));
 	free(l.now.ents);
 }
 
@@ -249,11 +249,11 @@ static void test_row_codec(void **state)
 	struct nfs4r_oid oid = { { 3 } };
 	const uint8_t *rest;
 	uint8_t buf[200];
-	size_t len = nfs4r_row_size(&o);
+	size_t len = store_row_size(&o);
 
 	assert_int_equal(len, ROW_FIXED + 5 + 60);
-	nfs4r_row_encode(&o, buf);
-	assert_true(nfs4r_row_decode(&oid, buf, len, &back, &rest));
+	store_row_encode(&o, buf);
+	assert_true(store_row_decode(&oid, buf, len, &back, &rest));
 	assert_memory_equal(back.row.oid.b, oid.b, 16);
 	assert_int_equal(back.row.version, o.row.version);
 	assert_int_equal(back.row.ctime, -5);
@@ -264,9 +264,9 @@ static void test_row_codec(void **state)
 	assert_int_equal(rest[20], 8);
 	assert_memory_equal(back.handle, "handl", 5);
 	for (size_t less = 0; less < len; less++)
-		assert_false(nfs4r_row_decode(&oid, buf, less, &back, &rest));
+		assert_false(store_row_decode(&oid, buf, less, &back, &rest));
 	buf[52] = NFS4R_LOCAL_HANDLE_MAX + 1;
-	assert_false(nfs4r_row_decode(&oid, buf, len, &back, &rest));
+	assert_false(store_row_decode(&oid, buf, len, &back, &rest));
 }
 
 int main(void)
