@@ -448,20 +448,13 @@ static void begin_work(struct nfs4r_engine *eng)
 
 static const struct engine_notices notices = { .performed = read_router_performed, .stepped = membership_view_watch, .checkpointed = membership_retention_look_at_bound };
 
-enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struct nfs4r_lops *ops, void *ctx, nfs4r_log_fn log, void *log_ctx,
-				     struct nfs4r_engine **out, char *why)
+/* One that has nothing open yet, and no thread. NULL: no memory. */
+static struct nfs4r_engine *engine_new(const struct nfs4r_config *cfg, const struct nfs4r_lops *ops, void *ctx, nfs4r_log_fn log, void *log_ctx)
 {
-	struct nfs4r_store_info info;
-	struct nfs4r_engine *eng;
-	enum nfs4r_status st = nfs4r_config_check(cfg, why, NFS4R_WHY);
+	struct nfs4r_engine *eng = calloc(1, sizeof(*eng));
 
-	if (st != NFS4R_OK)
-		return st;
-	eng = calloc(1, sizeof(*eng));
-	if (!eng) {
-		snprintf(why, NFS4R_WHY, "out of memory");
-		return NFS4R_NOMEM;
-	}
+	if (!eng)
+		return NULL;
 	eng->cfg = *cfg;
 	eng->ops = ops;
 	eng->actions = &engine_actions;
@@ -476,7 +469,22 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 		snprintf(eng->cfg.conflicts_dir, sizeof(eng->cfg.conflicts_dir), "%.1000s/conflicts", cfg->store_dir);
 	nfs4r_oid_root(&eng->root, cfg->rpc.volume);
 	init_locks(eng);
+	return eng;
+}
+
+enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struct nfs4r_lops *ops, void *ctx, nfs4r_log_fn log, void *log_ctx,
+				     struct nfs4r_engine **out, char *why)
+{
+	struct nfs4r_store_info info;
+	struct nfs4r_engine *eng;
+	enum nfs4r_status st = nfs4r_config_check(cfg, why, NFS4R_WHY);
+
+	if (st != NFS4R_OK)
+		return st;
 	snprintf(why, NFS4R_WHY, "out of memory");
+	eng = engine_new(cfg, ops, ctx, log, log_ctx);
+	if (!eng)
+		return NFS4R_NOMEM;
 	st = open_store(eng, &info, why);
 	if (st == NFS4R_OK)
 		st = open_export(eng, why);

@@ -443,22 +443,59 @@ static bool is_shunned(struct rpc_conn *c, struct rpc_peer *p)
 	return true;
 }
 
+/* Why it is refused, and *text says so; 0: it is not. */
+static uint32_t mismatch(struct rpc_conn *c, const struct nfs4r_hello *h, char *text)
+{
+	uint32_t cause;
+
+	if (h->protocol != NFS4R_PROTOCOL_VERSION) {
+		protocol_text(c, h, text);
+		return NFS4R_REFUSED_PROTOCOL;
+	}
+	cause = volume_mismatch(&c->rpc->cfg, h, text);
+	if (cause == 0)
+		cause = identity_mismatch(c, h, text);
+	return cause != 0 ? cause : config_mismatch(&c->rpc->cfg, h, text);
+}
+
+/* Of a connection that @p has called. */
+static void let_in(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_hello *h)
+{
+	if (is_shunned(c, p) || !session_joins(c, p, h))
+		return;
+	c->peer = p;
+	c->lane = h->lane;
+	c->index = h->index;
+	p->conns[rpc_conn_slot(c)] = c;
+	c->state = RPC_CONN_CONFIRM;
+	hello_send(c, h->server, h->session);
+}
+
+/* Of a connection that this server has called. */
+static void answered(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_hello *h)
+{
+	if (c->lane == NFS4R_LANE_CONTROL)
+		p->inc = h->inc;
+	if (h->inc != p->inc) {
+		rpc_conn_fail(c, "the server was started again");
+		return;
+	}
+	rpc_conn_keepalive(c, false, uv_hrtime());
+	if (!rpc_conn_dead(c))
+		rpc_peer_lane_ready(c);
+}
+
 void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 {
 	char text[CAUSE_TEXT];
-	uint32_t cause = 0;
 	struct rpc_peer *p;
+	uint32_t cause;
 
 	if (stranger_closed(c, h))
 		return;
 	c->named = h->protocol == NFS4R_PROTOCOL_VERSION && memcmp(c->rpc->cfg.volume, h->volume, 16) == 0;
 	remember_version(c, h);
-	if (h->protocol != NFS4R_PROTOCOL_VERSION) {
-		cause = NFS4R_REFUSED_PROTOCOL;
-		protocol_text(c, h, text);
-	} else if ((cause = volume_mismatch(&c->rpc->cfg, h, text)) == 0 && (cause = identity_mismatch(c, h, text)) == 0) {
-		cause = config_mismatch(&c->rpc->cfg, h, text);
-	}
+	cause = mismatch(c, h, text);
 	if (cause != 0) {
 		rpc_refuse(c, h->server, cause, text);
 		return;
@@ -474,24 +511,8 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 		rpc_conn_fail(c, "answered for another connection");
 		return;
 	}
-	if (!c->caller) {
-		if (is_shunned(c, p) || !session_joins(c, p, h))
-			return;
-		c->peer = p;
-		c->lane = h->lane;
-		c->index = h->index;
-		p->conns[rpc_conn_slot(c)] = c;
-		c->state = RPC_CONN_CONFIRM;
-		hello_send(c, h->server, h->session);
-		return;
-	}
-	if (c->lane == NFS4R_LANE_CONTROL)
-		p->inc = h->inc;
-	if (h->inc != p->inc) {
-		rpc_conn_fail(c, "the server was started again");
-		return;
-	}
-	rpc_conn_keepalive(c, false, uv_hrtime());
-	if (!rpc_conn_dead(c))
-		rpc_peer_lane_ready(c);
+	if (c->caller)
+		answered(c, p, h);
+	else
+		let_in(c, p, h);
 }

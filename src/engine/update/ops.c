@@ -267,6 +267,27 @@ static void take_set_ids(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, 
 	nfs4r_update_async(eng, op, NULL, NULL, bits_gone, NULL);
 }
 
+/* Its INTENT is in the journal, or could not be written (@st). No lock held. */
+static enum nfs4r_status execute(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_entry *e, enum nfs4r_status st, nfs4r_journal_pos sync_first)
+{
+	if (st == NFS4R_OK)
+		st = sync_marks(eng, sync_first);
+	o->run.changed = o->run.set_ids = false;
+	if (st != NFS4R_OK) /* nothing was executed. The exported file system may have all the room in the world, so this is no answer for a client: it asks again */
+		st = NFS4R_DELAY;
+	else if (!o->run.kept)
+		st = engine_sync_kept(eng, e);
+	if (st == NFS4R_OK)
+		st = update_entry_execute(eng, o);
+	o->op->status = st;
+	if (o->run.kept && st == NFS4R_OK)
+		e->bytes_at = 1;
+	else if (o->run.kept) /* part of it may be in the file: it may not be written over again */
+		(void)engine_sync_kept(eng, e);
+	o->run.kept = e->bytes_at;
+	return st;
+}
+
 /* From EXECUTE to EXECUTED or RETRY. No lock held on entry and exit. */
 static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 {
@@ -294,21 +315,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	enum nfs4r_status st = begin_entry(eng, e, &sync_first);
 	pthread_mutex_unlock(&eng->lock);
 
-	if (st == NFS4R_OK)
-		st = sync_marks(eng, sync_first);
-	o->run.changed = o->run.set_ids = false;
-	if (st != NFS4R_OK) /* nothing was executed. The exported file system may have all the room in the world, so this is no answer for a client: it asks again */
-		st = NFS4R_DELAY;
-	else if (!o->run.kept)
-		st = engine_sync_kept(eng, e);
-	if (st == NFS4R_OK)
-		st = update_entry_execute(eng, o);
-	o->op->status = st;
-	if (o->run.kept && st == NFS4R_OK)
-		e->bytes_at = 1;
-	else if (o->run.kept) /* part of it may be in the file: it may not be written over again */
-		(void)engine_sync_kept(eng, e);
-	o->run.kept = e->bytes_at;
+	st = execute(eng, o, e, st, sync_first);
 	struct nfs4r_oid oid = o->op->obj; /* a forwarded one may be gone then */
 	bool set_ids = o->run.set_ids;
 	uint32_t mode_left = o->run.mode_left;
