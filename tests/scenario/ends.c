@@ -2,13 +2,9 @@
 /* See ends.h. */
 #include "scenario/ends.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 void ends_begin(struct net *n, const char *paths, enum nfs4r_durability durability)
 {

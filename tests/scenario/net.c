@@ -2,15 +2,11 @@
 /* See net.h. */
 #include "scenario/net.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_update *u);
 static void work(struct net *n, nfs4r_server_id s);

@@ -2,14 +2,10 @@
 /* See prevents.h. */
 #include "scenario/prevents.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 static uint32_t servers;
 

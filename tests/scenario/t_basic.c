@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The normal course of things: elections, replication, forwarding, release. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <stdio.h>
 
 #include "scenario/net.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 /* Paper, figure 2: the first update of an uncontrolled file executes two message delays after it came. */
 static void first_update_costs_two_message_delays(void **state)

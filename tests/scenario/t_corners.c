@@ -5,17 +5,13 @@
  *
  * P = server 1, Q = server 2, S = server 3, as in the rules.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scenario/net.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define P 1
 #define Q 2

@@ -2,16 +2,12 @@
 /*
  * A stop in order (control 7.12): nobody has to wait for the return of who has left.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 static struct net *net_leave_of(const char *paths)
 {

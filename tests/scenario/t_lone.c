@@ -3,16 +3,12 @@
  * A volume that begins with one server and grows (log 9.1): the second and the third are added while the first works, also when somebody dies or
  * starts anew in the middle; what is refused; and back to fewer.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g e/ e/f"
 #define ONE NFS4R_BIT(P)

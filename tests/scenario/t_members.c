@@ -2,16 +2,12 @@
 /*
  * Servers that are added and taken out while clients work (log 9.1), also when somebody dies or starts anew in the middle; and what is refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g e/ e/f"
 #define SET3 (NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3))

@@ -3,16 +3,12 @@
  * Amnesia (log 8.6): a server with an empty disk counts for nothing until the others took it back; when that needs nobody, when it needs
  * an administrator, and when it has to wait.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g e/ e/f"
 

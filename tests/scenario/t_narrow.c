@@ -3,16 +3,12 @@
  * The policy of hierarchical control, when it is content with less (control 7.1, 7.4, 7.5, 7.6,
  * control 7.9): narrowing, READ pressure, dropping back, revokes, hold-off.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/trees.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 /* ---- control 7.4: narrowing ------------------------------------------------------------ */
 

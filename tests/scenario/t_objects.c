@@ -4,16 +4,12 @@
  * control 3.3, 6.6, 7.5): renames and links across the border, directories that are controlled themselves,
  * files with a name on either side. Each says who executes, who forwards, who revokes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/trees.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 struct traffic {
 	uint32_t forwards, revokes;

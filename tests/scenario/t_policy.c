@@ -3,16 +3,12 @@
  * The policy of hierarchical control, when it asks for more (control 4.1, 3.8, 7.4, 7.8): optional
  * deep, promotion, deep+. When it is content with less is in t_narrow.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/trees.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 /* ---- control 4.1: optional deep --------------------------------------------------------- */
 

@@ -3,17 +3,13 @@
  * The rules of servers that are added and taken out (log 9.1), each with and without (see prevents.h): what counts on a majority of older voters must not
  * be forgotten by a majority of newer ones, and what was taken out has forgotten (log 8.6).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 #include "scenario/prevents.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g"
 #define T 4

@@ -3,17 +3,13 @@
  * The rules about servers without their memory (log 8.6; log 4.7: who waits for them; log 5.1: who counts), each with and without (see prevents.h): what an image that was put back says,
  * who a new store has to hear, when it was removed, and what becomes of its log, and of what it was asked.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 #include "scenario/prevents.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 static void memory(struct net *n, enum nfs4r_durability durability)
 {

@@ -4,17 +4,13 @@
  * over and under deep control, claims of the policy, files with two names, moves out of deep+,
  * narrowing and dropping back, counts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/prevents.h"
 #include "scenario/trees.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 /* The tree is old, the policy on, and the rule on or off as the run wants it. */
 static void old(struct net *n, const char *paths)

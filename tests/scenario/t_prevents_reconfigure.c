@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The rules of going on with the survivors (log 9.3), each with and without (see prevents.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 #include "scenario/prevents.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g"
 #define T 4

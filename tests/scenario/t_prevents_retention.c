@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The rules about what is kept for whom (log 3.11, 3.12, 8.5), each with and without (see prevents.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "scenario/ends.h"
 #include "scenario/prevents.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 /* Q has what P did and S, a member, does not get it. */
 static void s_is_slow(struct net *n)

@@ -3,17 +3,13 @@
  * The rules of seals (log 2.3, 3.4, 5.2, 5.3, 5.6, 6.3 to 6.6, 7.5, 8.3), each with and without (see prevents.h). S is the server that
  * goes; with five servers it is number 5.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 #include "scenario/prevents.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g"
 

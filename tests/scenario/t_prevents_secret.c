@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The rules of the volume's secret (log 6.13), each with and without (see prevents.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/prevents.h"
 #include "scenario/trees.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define LEASE 1000
 #define SILENCE 1000

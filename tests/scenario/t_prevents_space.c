@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The rules about room and limits (log 4.12), each with and without (see prevents.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 #include "scenario/prevents.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define BYTES 60000
 

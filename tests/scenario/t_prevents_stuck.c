@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The rules about an entry that one server cannot apply (log 4.11, 6.12), each with and without (see prevents.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 #include "scenario/prevents.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f"
 

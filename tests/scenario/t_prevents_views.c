@@ -3,10 +3,6 @@
  * The rules of views that need an order of events which chance seldom makes, each with and without (see prevents.h): votes,
  * the wait of a voter that started anew, proposals over a change of the view, a restart while joining.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +10,7 @@
 #include "scenario/prevents.h"
 #include "scenario/trees.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define LEASE 1000
 #define SILENCE 1000

@@ -3,16 +3,12 @@
  * A majority is lost for good, and an administrator says who goes on (log 9.3): one survivor, two of five, two of three; what was said at one of them before,
  * who dies on the way, who comes back later.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g e/ e/f"
 #define T 4

@@ -2,16 +2,12 @@
 /*
  * What is kept for servers that are away, until when, and how they come back that need what is gone (log 3.11, 3.12, 8.5).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g e/ e/f"
 

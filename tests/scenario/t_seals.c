@@ -3,16 +3,12 @@
  * Logs that end (log 7, 8.3, 9.2) and answers that a majority holds (log 5.1): what a server that is gone controlled goes to others, and
  * what it alone had is undone when it returns.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g e/ e/f"
 

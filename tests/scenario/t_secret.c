@@ -2,16 +2,12 @@
 /*
  * The secret of a volume (log 6.13): all servers that serve have the same, whoever comes, goes, or loses its disk; and a fixed view has one, too.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g e/ e/f"
 

@@ -2,17 +2,13 @@
 /*
  * Room and limits (log 4.12): what does not fit at every member is refused before it is executed, what makes room never is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define MUCH (UINT64_C(100) << 20)
 #define MANY 500

@@ -2,16 +2,12 @@
 /*
  * An entry that one server cannot apply (log 4.11, 6.12): that server goes, the others do not wait for it, and it comes back by itself.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define SOON (LEASE / 2 + 2 * LEASE) /* half a lease until it says so, the lease that it has, and some round trips */
 

@@ -3,16 +3,12 @@
  * Bytes that were read back and are newer than their entry (log 3.6): who gets them counts for nothing until the newer entry has come (log 3.9), and makes
  * the file exact again when that will never come (log 7.5). S writes a file twice; its first entry goes out late, with bytes of the second, which goes nowhere.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g"
 

@@ -3,16 +3,12 @@
  * The active view and leases (log 6, 8.4; control 11): who goes on when a server is gone, what the one that is gone may say, and
  * how it comes back.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/ends.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define TREE "d/ d/f d/g e/ e/f"
 

@@ -2,16 +2,12 @@
 /*
  * Control of directories ends sooner when readers wait for it (control 7.11). What it must not do is in t_prevents_policy.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scenario/trees.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define READ_MS 100
 

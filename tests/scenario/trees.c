@@ -2,15 +2,11 @@
 /* See trees.h. */
 #include "scenario/trees.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 /* ---- trees ------------------------------------------------------------------------- */
 

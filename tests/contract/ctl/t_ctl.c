@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The control socket of real engines: status and lag, controls, and a comparison that finds what is wrong and nothing else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,10 +2,7 @@
 /* See ask.h. */
 #include "ask.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdio.h>
 #include <string.h>
 

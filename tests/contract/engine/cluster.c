@@ -2,10 +2,7 @@
 /* See cluster.h. */
 #include "cluster.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

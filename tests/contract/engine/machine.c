@@ -6,10 +6,7 @@
  */
 #include "machine.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <errno.h>
 #include <dirent.h>
 #include <stdio.h>

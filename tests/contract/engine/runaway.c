@@ -2,10 +2,7 @@
 /* See runaway.h. */
 #include "runaway.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -3,10 +3,7 @@
  * The engine with everything below it but Ganesha: three servers over loopback, plain directories, real
  * journals. What a client at one site does is seen at all sites, and the trees end up equal.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

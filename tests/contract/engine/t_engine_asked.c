@@ -2,12 +2,8 @@
 /*
  * A server that asks without end takes neither the memory nor the time of those that it asks (control 6.11), and nothing is left of its questions when it is gone.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

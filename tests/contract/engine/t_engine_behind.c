@@ -3,10 +3,7 @@
  * Changes in the exported directory itself, behind NFS (docs/decisions/0027-changes-behind-nfs.md): what is gone comes back when it is used, what is in the way of an update moves
  * aside, verify names what is on the disk alone, and a repair makes a copy equal while clients work.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -3,10 +3,7 @@
  * A server whose disk is new or from the past (log 8.6): its store, its copy of the tree or both were lost, or came from a backup. It finds out from the others,
  * takes everything from them, and is as before; nothing that is missing here is ever missing there.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,7 @@
  * A server whose store takes nothing any more (log 4.15): the others are told why and go on within a lease, its clients hear DELAY, and when there is room it starts anew by itself. Nothing is lost, and
  * nothing is there twice.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -5,10 +5,7 @@
  *
  * It is held up at one place: the test has the update lock of what is to be done next. Which object that will be is known, for their numbers ascend.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -2,10 +2,7 @@
 /*
  * A stop in order lets go of everything before the process ends, and of the lease (control 7.12, log 6.11): with `Durability = local`, where what a dead server controlled waits for its return.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

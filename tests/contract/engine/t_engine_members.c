@@ -3,10 +3,7 @@
  * Servers added and taken out while the others work (log 9.1), with real engines, asked for as nfs4rctl asks. The configuration files are never
  * changed: they name servers 1 to 3, or the first one alone, that of a new one itself, too.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 

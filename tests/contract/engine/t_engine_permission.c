@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Who may do what is decided where it is executed, by the attributes that are there then (control 6.10). Site 1 controls the objects. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

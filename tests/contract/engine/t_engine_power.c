@@ -3,10 +3,7 @@
  * Machines that lose power (log 4.6): the exported directories and the journals go back to what was synced, which is not of one moment. Afterwards the copies are
  * equal, and what a COMMIT was answered for is there.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 

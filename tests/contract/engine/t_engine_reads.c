@@ -3,10 +3,7 @@
  * Bytes that an owner is asked for and that the asker's copy has, or is about to have, are not sent twice (control 6.3), and are those that the owner
  * would have sent. And what is not found in a database that cannot be read is not called absent.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,7 @@
  * Parts of a repair that seals alone seldom need: a copy that is made anew from another one (log 8.5), and entries of which only some parts apply,
  * because a directory is newer than the entry (log 3.4).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdio.h>
 
 #include "engine/engine_int.h"

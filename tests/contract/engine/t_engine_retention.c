@@ -3,10 +3,7 @@
  * A server that is away for long, with real journals in small files (log 3.11, 3.12, 8.5): what is kept for it stays within the bound, and it comes
  * back complete, by itself.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -3,10 +3,7 @@
  * Logs that end, with real engines: a server that is given up, what it had alone and what becomes of it at its return; going on without a server after
  * COMMIT was answered, or anything with durability majority; repairs that are interrupted, or have no room for what they undo.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

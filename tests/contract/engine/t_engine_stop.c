@@ -3,10 +3,7 @@
  * What is under way when a server stops or halts: each operation of a client ends once, the stop ends, too, forwarded operations are given back, and what is answered
  * too late is an answer to nothing. Each server has one executor, which a test keeps busy.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -3,10 +3,7 @@
  * A local file system that does not take what another server's took (log 4.11, 4.13, 6.12): every kind of call that an update needs, with many errors. The server with it goes, the others go on,
  * and it is back by itself: when it can, or when it need not any more.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -3,10 +3,7 @@
  * The active view with real engines: the others go on without a server that is gone, it comes back by itself, and a server
  * without a lease answers nothing, whatever it is asked and by whom.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,17 +2,13 @@
 /* What a file system can hold that only names show (log 4.12): it is tried, and nothing of that is left. File systems that hold less: tests/cluster/t_full.py. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "engine/runtime/fs.h"
 

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The check of handles (log 6.13): it is SipHash-2-4, no bit of a handle may be another one, and the root needs none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/siphash.h"
 #include "engine/engine_int.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 static struct nfs4r_engine *with_key(bool key)
 {

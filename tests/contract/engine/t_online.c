@@ -3,10 +3,7 @@
  * When a server begins to take part: not before the daemon around it has started, and not at once when it ended soon after its last starts. Until then
  * the others notice nothing of it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,10 +4,7 @@
  * the directory is reached. And whose copy the exported directory is: a mark on it says so, and a new store does not take another's.
  * Bind mounts and marks need root; without it those tests are skipped.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

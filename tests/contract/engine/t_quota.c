@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Which quotas concern an exported directory (log 4.16), decided over what kernels said: lines of mountinfo, and flags. Real file systems: quota_guest.py. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "engine/runtime/quota.h"
 

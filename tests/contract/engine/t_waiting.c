@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* How many threads may wait for other servers (decision 0036): a share of all, and few for what is not likely to be answered. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +11,7 @@
 #include "engine/engine_int.h"
 #include "engine/update/update_int.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #define SELF 1
 #define PEER 2

@@ -8,14 +8,12 @@
 #include <dlfcn.h>
 #include <netdb.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "contract/rpc/world.h"
 #include "rpc/rpc_internal.h"

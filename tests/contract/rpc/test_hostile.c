@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Peers that break the protocol, fall silent, come twice, or cut their records to pieces. */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "contract/rpc/fake.h"
 #include "rpc/security.h"

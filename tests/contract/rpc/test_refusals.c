@@ -3,13 +3,11 @@
  * Who is not let in, and that both sides say why: a text with both values and what to do,
  * kept as the peer's state, logged once and not in a busy loop.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "contract/rpc/fake.h"
 

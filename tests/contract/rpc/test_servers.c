@@ -3,12 +3,10 @@
  * The set of servers changes while transports run: one more, one less, another address; and what those hear that are none
  * of the servers, from whichever side the call comes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "contract/rpc/world.h"
 

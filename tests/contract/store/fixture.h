@@ -8,11 +8,7 @@
 #ifndef NFS4R_TESTS_STORE_FIXTURE_H
 #define NFS4R_TESTS_STORE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "store/store.h"
 

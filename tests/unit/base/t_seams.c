@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Asserts at seams: a reference that nobody has is not given or put back, and a lock that a caller has to hold is seen. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,7 +10,7 @@
 #include "base/entry.h"
 #include "base/locked.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 static struct nfs4r_buf gone; /* no references */
 static struct nfs4r_entry gone_entry;

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Bytes that somebody else chose make no second line, no control character and no false name of a line for people. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "base/text.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The core's contract at its edges: nonsense from peers and disks, limits, restarts, same input - same output. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +11,7 @@
 #include "core/fault.h"
 #include "scenario/net.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 static uint64_t rnd(uint64_t *s)
 {

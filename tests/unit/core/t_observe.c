@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What people see of the core: edges of the latency buckets, the control table, what each operation waits for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +7,7 @@
 #include "core/state/state.h"
 #include "scenario/net.h"
 
-#include <cmocka.h>
+#include "lib/unit.h"
 
 /* ---- latencies ---------------------------------------------------------------- */
 

@@ -3,10 +3,7 @@
  * Answers as people see them: show/NAME.json through the shipped code against show/NAME.txt, letter by letter.
  * The folder is argv[1].
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The engine's side of the control socket: who may listen where, requests, comparison of copies. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The program nfs4rctl (argv[1]), against the real control socket of servers in memory, and against sockets that misbehave. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>

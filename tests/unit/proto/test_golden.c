@@ -3,12 +3,10 @@
  * The bytes of each message are those of protocol/golden, and mean the same struct. A vector
  * that changes is a change of the protocol: NFS4R_GOLDEN_WRITE=1 writes them anew.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "unit/proto/vectors.h"
 #include "xdr_map.h"

@@ -4,11 +4,9 @@
  * its values, names by nfs4r_name_set": words of valid messages are replaced by others.
  */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "unit/proto/vectors.h"
 #include "xdr_map.h"

@@ -3,12 +3,10 @@
  * "Nothing without its parts, or with others, is decoded": for each operation every sequence of effects, then each member that another part has to agree with, each
  * number that can be too large, and what answers and forwarded operations have or lack. All of it through the decoders, as from a peer and as from the journal.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "base/shape.h"
 #include "unit/proto/vectors.h"

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The store's inner parts one by one: checksum, records, overlay, log index, row codec. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
+#include "lib/unit.h"
 
 #include "store/internal.h"
 
