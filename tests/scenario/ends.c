@@ -17,6 +17,14 @@ void ends_begin(struct net *n, const char *paths, enum nfs4r_durability durabili
 	net_run(n, 2 * LEASE); /* a start also waits for what was granted before it */
 }
 
+struct net *ends_net(uint32_t servers, const char *paths, enum nfs4r_durability durability)
+{
+	struct net *n = net_new(servers);
+
+	ends_begin(n, paths, durability);
+	return n;
+}
+
 void lonely_update(struct net *n, uint64_t ms)
 {
 	do_chmod(n, S, "d/f");
@@ -137,7 +145,7 @@ bool until_sealed(struct net *n, nfs4r_server_id s, nfs4r_server_id log, uint64_
 	return !(view_of(n, s).adopted.open & NFS4R_BIT(log));
 }
 
-static bool all_back(struct net *n)
+bool all_back(struct net *n)
 {
 	for (nfs4r_server_id s = 1; s <= n->n; s++)
 		if (view_of(n, s).adopted.members != n->cfg.servers || view_of(n, s).joining || !serves(n, s))
@@ -150,6 +158,13 @@ bool until_back(struct net *n)
 	for (int i = 0; i < 2000 && !all_back(n); i++)
 		net_run(n, 10);
 	return all_back(n);
+}
+
+void ends_well(struct net *n)
+{
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
 }
 
 enum nfs4r_status keep_trying_chmod(struct net *n, nfs4r_server_id s, const char *path, uint64_t ms)

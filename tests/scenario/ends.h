@@ -9,6 +9,8 @@
 #define SILENCE 1000
 
 void ends_begin(struct net *n, const char *paths, enum nfs4r_durability durability); /* the tree, then views on */
+struct net *ends_net(uint32_t servers, const char *paths, enum nfs4r_durability durability); /* so many servers with that */
+void ends_well(struct net *n); /* all come back, nobody controls anything, and all trees are equal. Frees @n */
 /* S has control of d/f, which everybody acked, and updates it once more with an entry that nobody gets in the next @ms. */
 void lonely_update(struct net *n, uint64_t ms);
 /* After that S dies, and Q takes d/f over; false: it cannot. */
@@ -26,7 +28,8 @@ void empty_disk(struct net *n, nfs4r_server_id s); /* it crashes, and starts aga
 /* Until @s goes by a view without @gone; false: it does not come. */
 bool until_removed(struct net *n, nfs4r_server_id s, nfs4r_server_id gone, uint64_t ms);
 bool until_sealed(struct net *n, nfs4r_server_id s, nfs4r_server_id log, uint64_t ms);
-bool until_back(struct net *n); /* all are members and serve */
+bool all_back(struct net *n); /* all are members and serve */
+bool until_back(struct net *n);
 bool are_all(struct net *n, nfs4r_servers set); /* they go by views with exactly these as servers, voters and members, serve, and were told nothing else (log 9.3) */
 bool until_all_are(struct net *n, nfs4r_servers set);
 /* As a client does: again after DELAY, for so long. The last answer. */

@@ -9,35 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario/net.h"
+#include "scenario/trees.h"
 
 #include "lib/unit.h"
-
-#define P 1
-#define Q 2
-#define S 3
-
-static struct nfs4r_oid mkdir_in(struct net *n, const struct nfs4r_oid *d, const char *name)
-{
-	return make(n, P, d, name, NFS4R_OP_MKDIR);
-}
-
-static struct nfs4r_oid file_in(struct net *n, const struct nfs4r_oid *d, const char *name)
-{
-	return make(n, P, d, name, NFS4R_OP_CREATE);
-}
 
 /* Won, and everybody who hears of it has acked. */
 static void claim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *o, uint32_t depth)
 {
 	assert_int_equal(finish(n, op_claim(n, s, o, depth)), NFS4R_OK);
 	net_run(n, 3 * n->delay);
-}
-
-static bool soon(struct net *n, const struct client *c)
-{
-	net_run_until(n, &c->done, 200);
-	return c->done;
 }
 
 /* ---- control 4.5, log 3.8: what a granter shows, the winner has to have, too --------------------- */

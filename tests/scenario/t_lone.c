@@ -19,9 +19,8 @@ static const enum nfs4r_durability durabilities[] = { NFS4R_DURABILITY_LOCAL, NF
 
 static struct net *net_lone(enum nfs4r_durability durability)
 {
-	struct net *n = net_new(1);
+	struct net *n = ends_net(1, TREE, durability);
 
-	ends_begin(n, TREE, durability);
 	return n;
 }
 

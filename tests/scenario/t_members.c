@@ -12,17 +12,9 @@
 #define TREE "d/ d/f d/g e/ e/f"
 #define SET3 (NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3))
 
-static struct net *net_servers(uint32_t servers, enum nfs4r_durability durability)
-{
-	struct net *n = net_new(servers);
-
-	ends_begin(n, TREE, durability);
-	return n;
-}
-
 static void add_a_server(enum nfs4r_durability durability)
 {
-	struct net *n = net_servers(3, durability);
+	struct net *n = ends_net(3, TREE, durability);
 	nfs4r_server_id e = net_new_server(n);
 	struct nfs4r_core_view v;
 
@@ -56,7 +48,7 @@ static void a_server_is_added(void **state)
 /* 5 has a new disk and has copied everything, and each member wants to take somebody out: by a view that ends a log nobody comes back who forgot. */
 static void who_forgot_comes_back_after_who_goes(void **state)
 {
-	struct net *n = net_servers(5, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(5, TREE, NFS4R_DURABILITY_COMMIT);
 
 	empty_disk(n, 5);
 	assert_true(until_removed(n, P, 5, 10 * LEASE));
@@ -76,7 +68,7 @@ static void who_forgot_comes_back_after_who_goes(void **state)
 /* Its silence holds up nobody. It dies before it has copied anything, and comes back. */
 static void a_learner_that_is_down_holds_up_nobody(void **state)
 {
-	struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 	nfs4r_server_id e = net_new_server(n);
 
 	n->s[e].hold_repair = true;
@@ -99,7 +91,7 @@ static void a_learner_that_is_down_holds_up_nobody(void **state)
 /* All machines stop as soon as one goes by the view that makes it a voter. */
 static void all_stop_when_it_becomes_a_voter(void **state)
 {
-	struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 	nfs4r_server_id e = net_new_server(n);
 
 	assert_true(net_add(n, P, e));
@@ -119,7 +111,7 @@ static void all_stop_when_it_becomes_a_voter(void **state)
 
 static void take_out_a_server(enum nfs4r_durability durability)
 {
-	struct net *n = net_servers(3, durability);
+	struct net *n = ends_net(3, TREE, durability);
 
 	do_chmod(n, S, "d/f");
 	net_run(n, 4 * LEASE);
@@ -143,7 +135,7 @@ static void a_server_is_taken_out(void **state)
 /* The member that comes last in the order of those that propose (log 6.8) is asked: what it does about it is done before who goes is added again. */
 static void the_last_one_is_asked(void **state)
 {
-	struct net *n = net_servers(5, NFS4R_DURABILITY_LOCAL);
+	struct net *n = ends_net(5, TREE, NFS4R_DURABILITY_LOCAL);
 
 	do_chmod(n, 5, "d/f");
 	net_run(n, 4 * LEASE);
@@ -158,7 +150,7 @@ static void the_last_one_is_asked(void **state)
 /* Dead for good: it is removed by itself, taken out, and another takes its place. */
 static void a_dead_server_is_replaced(void **state)
 {
-	struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 	nfs4r_server_id e = net_new_server(n);
 
 	net_crash(n, S);
@@ -181,7 +173,7 @@ static void a_dead_server_is_replaced(void **state)
 static void one_that_was_taken_out_comes_back(void **state)
 {
 	for (int empty = 0; empty < 2; empty++) {
-		struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+		struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 		struct client *c;
 
 		do_chmod(n, S, "d/f");
@@ -238,7 +230,7 @@ static void taken_out_and_added_behind_their_backs(struct net *n)
  */
 static void what_a_learner_told_before_counts_no_more(void **state)
 {
-	struct net *n = net_servers(5, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(5, TREE, NFS4R_DURABILITY_COMMIT);
 	struct nfs4r_core_peer p;
 
 	do_chmod(n, P, "d/f");
@@ -265,14 +257,14 @@ static void what_a_learner_told_before_counts_no_more(void **state)
 
 static void what_is_refused(void **state)
 {
-	struct net *n = net_servers(2, NFS4R_DURABILITY_LOCAL), *m;
+	struct net *n = ends_net(2, TREE, NFS4R_DURABILITY_LOCAL), *m;
 
 	assert_false(net_take_out(n, P, Q, true)); /* one is no majority of two */
 	assert_false(net_take_out(n, P, P, true));
 	assert_false(net_take_out(n, P, 7, true));
 	assert_false(net_add(n, P, Q));
 	net_free(n);
-	m = net_servers(3, NFS4R_DURABILITY_LOCAL);
+	m = ends_net(3, TREE, NFS4R_DURABILITY_LOCAL);
 	do_chmod(m, S, "d/f");
 	assert_int_equal(finish(m, chmod_(m, S, "d/f")), NFS4R_OK);
 	assert_false(net_take_out(m, P, S, false)); /* it controls something */
@@ -285,7 +277,7 @@ static void what_is_refused(void **state)
 /* With `local`, it is down and has what nobody else has: only with that word. */
 static void what_only_it_has_is_given_up(void **state)
 {
-	struct net *n = net_servers(3, NFS4R_DURABILITY_LOCAL);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_LOCAL);
 
 	lonely_update(n, 200);
 	net_crash(n, S);
@@ -302,21 +294,19 @@ static void what_only_it_has_is_given_up(void **state)
 /* The member that was asked dies after it removed the other one from the members: that one comes back. */
 static void who_was_asked_dies(void **state)
 {
-	struct net *n = net_servers(5, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(5, TREE, NFS4R_DURABILITY_COMMIT);
 
 	assert_true(net_take_out(n, P, S, false));
 	assert_true(until_removed(n, P, S, 10 * LEASE));
 	net_crash(n, P);
 	net_restart(n, P, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* With `local`: 5, which is away, has won a claim that only S and 4 know. S is not taken out before 5 is back. */
 static void nobody_goes_while_a_log_is_open(void **state)
 {
-	struct net *n = net_servers(5, NFS4R_DURABILITY_LOCAL);
+	struct net *n = ends_net(5, TREE, NFS4R_DURABILITY_LOCAL);
 	struct nfs4r_oid f = at(n, "d/f");
 	struct nfs4r_core_view v;
 
@@ -346,7 +336,7 @@ static void nobody_goes_while_a_log_is_open(void **state)
  */
 static void voters_of_the_base_promise_too(void **state)
 {
-	struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 	nfs4r_server_id e = net_new_server(n);
 	struct nfs4r_view base;
 	uint64_t before;

@@ -14,9 +14,8 @@
 
 static struct net *net_memory(enum nfs4r_durability durability)
 {
-	struct net *n = net_new(3);
+	struct net *n = ends_net(3, TREE, durability);
 
-	ends_begin(n, TREE, durability);
 	return n;
 }
 
@@ -363,9 +362,7 @@ static void who_comes_back_is_no_source_before_it_was_heard(void **state)
 	assert_null(n->s[S].repair);
 	net_pass(n);
 	n->s[S].hold_repair = false;
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /*

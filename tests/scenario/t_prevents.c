@@ -12,22 +12,9 @@
 
 #include "core/fault.h"
 #include "scenario/prevents.h"
+#include "scenario/trees.h"
 
 #include "lib/unit.h"
-
-#define P 1
-#define Q 2
-#define S 3
-
-static struct nfs4r_oid mkdir_in(struct net *n, const struct nfs4r_oid *d, const char *name)
-{
-	return make(n, P, d, name, NFS4R_OP_MKDIR);
-}
-
-static struct nfs4r_oid file_in(struct net *n, const struct nfs4r_oid *d, const char *name)
-{
-	return make(n, P, d, name, NFS4R_OP_CREATE);
-}
 
 static void claim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *o, uint32_t depth)
 {
@@ -38,19 +25,6 @@ static void claim_all(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *
 {
 	claim(n, s, o, depth);
 	net_run(n, 3 * n->delay);
-}
-
-/* S hears nothing of P's log and of its new claims from now on. */
-static void deaf(struct net *n)
-{
-	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
-	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
-}
-
-static bool soon(struct net *n, const struct client *c)
-{
-	net_run_until(n, &c->done, 200);
-	return c->done;
 }
 
 /* ---- section 0 and 3 ------------------------------------------------------------------ */
@@ -634,16 +608,6 @@ static bool release_waits_for_stable(struct net *n)
 }
 
 /* ---- section 8 ------------------------------------------------------------------------------------- */
-
-static bool counts_right(struct net *n)
-{
-	char why[200];
-
-	for (nfs4r_server_id s = 1; s <= n->n; s++)
-		if (!nfs4r_core_check(n->s[s].core, why, sizeof(why)))
-			return false;
-	return true;
-}
 
 static bool counts_follow_a_move(struct net *n)
 {

@@ -21,28 +21,6 @@ static void old(struct net *n, const char *paths)
 	net_retune(n);
 }
 
-static void deaf(struct net *n)
-{
-	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
-	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
-}
-
-static bool soon(struct net *n, const struct client *c)
-{
-	net_run_until(n, &c->done, 200);
-	return c->done;
-}
-
-static bool counts_right(struct net *n)
-{
-	char why[200];
-
-	for (nfs4r_server_id s = 1; s <= n->n; s++)
-		if (!nfs4r_core_check(n->s[s].core, why, sizeof(why)))
-			return false;
-	return true;
-}
-
 /* ---- needs ------------------------------------------------------------------------------ */
 
 static bool link_has_explicit_control(struct net *n)

@@ -15,14 +15,6 @@
 #define U 5
 #define SET(a, b) (NFS4R_BIT(a) | NFS4R_BIT(b))
 
-static struct net *net_servers(uint32_t servers, enum nfs4r_durability durability)
-{
-	struct net *n = net_new(servers);
-
-	ends_begin(n, TREE, durability);
-	return n;
-}
-
 static void say(struct net *n, nfs4r_server_id s, nfs4r_servers set)
 {
 	assert_true(net_reconfigure(n, s, set));
@@ -41,7 +33,7 @@ static void die(struct net *n, nfs4r_servers set)
 /* Two of three are lost; the third goes on, another one is added, and an old one comes back with its store. */
 static void one_goes_on_alone(enum nfs4r_durability durability)
 {
-	struct net *n = net_servers(3, durability);
+	struct net *n = ends_net(3, TREE, durability);
 	struct nfs4r_oid d = at(n, "d"), x;
 	nfs4r_server_id e;
 
@@ -89,7 +81,7 @@ static void one_of_three_goes_on(void **state)
 /* What only one of the two survivors has of a lost server's log is there afterwards, and so is what they did themselves. */
 static void two_of_five_go_on(void **state)
 {
-	struct net *n = net_servers(5, NFS4R_DURABILITY_LOCAL);
+	struct net *n = ends_net(5, TREE, NFS4R_DURABILITY_LOCAL);
 	struct nfs4r_oid d = at(n, "d"), x;
 
 	do_create(n, T, "e", "of_t");
@@ -119,7 +111,7 @@ static void two_of_five_go_on(void **state)
 /* Two administrators: nothing happens before they agree. Said again it counts. */
 static void different_sets_do_nothing(void **state)
 {
-	struct net *n = net_servers(5, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(5, TREE, NFS4R_DURABILITY_COMMIT);
 
 	die(n, NFS4R_BIT(P) | SET(Q, S));
 	cut_off(n, U);
@@ -142,7 +134,7 @@ static void different_sets_do_nothing(void **state)
 /* A restart does not make it forget; and before anything was promised the word can be taken back. */
 static void the_word_is_kept_and_taken_back(void **state)
 {
-	struct net *n = net_servers(5, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(5, TREE, NFS4R_DURABILITY_COMMIT);
 
 	die(n, NFS4R_BIT(P) | SET(Q, S));
 	say(n, T, SET(T, U));
@@ -164,7 +156,7 @@ static void the_word_is_kept_and_taken_back(void **state)
 static void a_survivor_dies_on_the_way(void **state)
 {
 	for (int accepted = 0; accepted < 2; accepted++) {
-		struct net *n = net_servers(5, NFS4R_DURABILITY_COMMIT);
+		struct net *n = ends_net(5, TREE, NFS4R_DURABILITY_COMMIT);
 
 		die(n, NFS4R_BIT(P) | SET(Q, S));
 		net_drop(n, U, T, accepted ? NFS4R_MSG_ACCEPTED : NFS4R_MSG_PROMISE);
@@ -188,7 +180,7 @@ static void a_survivor_dies_on_the_way(void **state)
 /* Its machine lost power, and it knows nobody who could have the tail of its log but those who are lost. */
 static void after_a_crash_of_the_machine(void **state)
 {
-	struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 
 	do_chmod(n, S, "d/f");
 	die(n, NFS4R_BIT(P) | SET(Q, S));
@@ -203,7 +195,7 @@ static void after_a_crash_of_the_machine(void **state)
 /* S was outside, and never got all that it needs to undo what it alone had: it goes on with that. */
 static void an_incomplete_copy_is_taken_as_it_is(void **state)
 {
-	struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 	uint64_t epoch;
 
 	assert_true(lonely_update_is_lost(n));
@@ -227,7 +219,7 @@ static void an_incomplete_copy_is_taken_as_it_is(void **state)
 
 static void what_is_refused(void **state)
 {
-	struct net *n = net_servers(3, NFS4R_DURABILITY_LOCAL);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_LOCAL);
 
 	assert_false(net_reconfigure(n, P, NFS4R_BIT(P))); /* all is well */
 	assert_false(net_reconfigure(n, P, 0));

@@ -11,14 +11,6 @@
 
 #define TREE "d/ d/f d/g e/ e/f"
 
-static struct net *net_retention(uint32_t servers, enum nfs4r_durability durability)
-{
-	struct net *n = net_new(servers);
-
-	ends_begin(n, TREE, durability);
-	return n;
-}
-
 /* @times updates at @s, all stable at everybody who is there. */
 static void updates(struct net *n, nfs4r_server_id s, int times)
 {
@@ -48,7 +40,7 @@ static bool is_kept(struct net *n, nfs4r_server_id at, nfs4r_server_id log)
 /* Everything is kept for S while it is away, and it goes on from there. */
 static void within_the_bound_nothing_is_copied(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 
 	cut_off(n, S);
 	updates(n, P, 3);
@@ -67,7 +59,7 @@ static void within_the_bound_nothing_is_copied(void **state)
 static void after_the_bound_everything_is_copied(void **state)
 {
 	for (enum nfs4r_durability k = NFS4R_DURABILITY_LOCAL; k <= NFS4R_DURABILITY_MAJORITY; k++) {
-		struct net *n = net_retention(3, k);
+		struct net *n = ends_net(3, TREE, k);
 
 		cut_off(n, S);
 		updates(n, P, 3);
@@ -90,7 +82,7 @@ static void after_the_bound_everything_is_copied(void **state)
 /* Only P had to drop them: S asks Q instead, and copies nothing. */
 static void who_has_them_is_asked(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 
 	cut_off(n, S);
 	updates(n, P, 3);
@@ -107,7 +99,7 @@ static void who_has_them_is_asked(void **state)
 /* Nothing is dropped on the word of a member that is not heard: it may be back with another disk. */
 static void a_member_that_is_silent_keeps_everything(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 
 	cut_off(n, S);
 	updates(n, P, 2);
@@ -118,15 +110,13 @@ static void a_member_that_is_silent_keeps_everything(void **state)
 	assert_true(is_kept(n, P, P));
 	assert_true(is_kept(n, Q, P));
 	net_pass(n);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* With `local` S keeps what it controls. It lost the end of its own log with its machine, and nobody has those entries any more. */
 static void the_tail_of_the_own_log_is_gone(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_LOCAL);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_LOCAL);
 	struct memtree *disk;
 	struct nfs4r_oid f = at(n, "d/f");
 
@@ -163,7 +153,7 @@ static void the_tail_of_the_own_log_is_gone(void **state)
 /* Entries reach S, a member, much too slowly: it is removed, the others' logs become short, and it comes back when it is near. */
 static void a_member_that_is_slow_is_removed(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 
 	net_drop(n, 0, S, NFS4R_MSG_ENTRIES);
 	for (int i = 0; i < 3; i++) {
@@ -178,15 +168,13 @@ static void a_member_that_is_slow_is_removed(void **state)
 	net_run(n, LEASE);
 	assert_false(is_kept(n, P, P));
 	net_pass(n);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* Q is needed for a majority: it stays, however slow it is. */
 static void who_is_needed_is_not_removed(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 
 	net_crash(n, S);
 	assert_true(until_removed(n, P, S, 4 * LEASE));
@@ -200,20 +188,12 @@ static void who_is_needed_is_not_removed(void **state)
 	assert_true(is_kept(n, P, P));
 	net_pass(n);
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
-/*
- * Log 8.5: Q was made anew from P and has no entries; then P loses its disk, too. S, which has not got them yet, can neither catch up nor accept
- * the seal of P's log: it is made anew while it accepts.
- */
-static void who_had_the_entries_loses_its_disk(void **state)
+/* S has not heard of three updates of P. Q had, and was made anew after that: it does not have their entries. */
+static void only_q_has_heard(struct net *n)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
-	nfs4r_lsn seal;
-
 	net_drop(n, 0, S, NFS4R_MSG_ENTRIES);
 	for (int i = 0; i < 3; i++)
 		chmod_(n, P, "d/f");
@@ -224,9 +204,13 @@ static void who_had_the_entries_loses_its_disk(void **state)
 	assert_true(serves(n, Q));
 	assert_false(is_kept(n, Q, P));
 	net_run(n, LEASE);
-	assert_true(memtree_applied(n->s[S].tree, P) < memtree_applied(n->s[Q].tree, P));
-	empty_disk(n, P);
-	net_pass(n);
+}
+
+/* S cannot go on from P's log, and takes a copy; then both work. */
+static void s_is_made_anew(struct net *n)
+{
+	nfs4r_lsn seal;
+
 	assert_true(until_back(n));
 	assert_true(sealed_at(n, S, P, &seal));
 	assert_true(n->s[S].repairs >= 1);
@@ -237,26 +221,31 @@ static void who_had_the_entries_loses_its_disk(void **state)
 }
 
 /*
+ * Log 8.5: Q was made anew from P and has no entries; then P loses its disk, too. S, which has not got them yet, can neither catch up nor accept
+ * the seal of P's log: it is made anew while it accepts.
+ */
+static void who_had_the_entries_loses_its_disk(void **state)
+{
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
+
+	only_q_has_heard(n);
+	assert_true(memtree_applied(n->s[S].tree, P) < memtree_applied(n->s[Q].tree, P));
+	empty_disk(n, P);
+	net_pass(n);
+	s_is_made_anew(n);
+}
+
+/*
  * The same, but an image of P's disk is put back that still has those entries. P has forgotten, and gives nothing of its own log before that has ended
  * (log 8.6), which it does not without S. So S does not wait for P, and is made anew.
  */
 static void who_had_the_entries_is_put_back(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 	struct memtree *image;
-	nfs4r_lsn seal;
 	uint64_t inc;
 
-	net_drop(n, 0, S, NFS4R_MSG_ENTRIES);
-	for (int i = 0; i < 3; i++)
-		chmod_(n, P, "d/f");
-	net_run(n, LEASE);
-	empty_disk(n, Q);
-	for (int i = 0; i < 2000 && !serves(n, Q); i++)
-		net_run(n, 10);
-	assert_true(serves(n, Q));
-	assert_false(is_kept(n, Q, P));
-	net_run(n, LEASE);
+	only_q_has_heard(n);
 	image = memtree_clone(n->s[P].tree);
 	inc = n->s[P].inc;
 	chmod_(n, P, "d/f");
@@ -268,19 +257,13 @@ static void who_had_the_entries_is_put_back(void **state)
 	net_pass(n);
 	net_run(n, LEASE / 2);
 	assert_int_equal(view_of(n, P).memory, NFS4R_MEMORY_FORGOT);
-	assert_true(until_back(n));
-	assert_true(sealed_at(n, S, P, &seal));
-	assert_true(n->s[S].repairs >= 1);
-	assert_true(all_equal(n));
-	updates(n, S, 1);
-	updates(n, P, 1);
-	net_free(n);
+	s_is_made_anew(n);
 }
 
 /* What only that image has of P's log is given up: Q and S are not late because of it. Were they, neither would be a source for the other. */
 static void an_image_has_what_nobody_else_has(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 	struct memtree *image;
 	uint64_t inc = n->s[P].inc;
 
@@ -311,7 +294,7 @@ static void an_image_has_what_nobody_else_has(void **state)
  */
 static void who_is_late_fills_up_the_view(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 
 	cut_off(n, S);
 	updates(n, Q, 3);
@@ -335,7 +318,7 @@ static void who_is_late_fills_up_the_view(void **state)
 static void who_has_to_undo_fills_up_the_view(void **state)
 {
 	for (int crash = 0; crash < 2; crash++) {
-		struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+		struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 		struct memtree *disk;
 
 		lonely_update(n, 200);
@@ -394,7 +377,7 @@ static void copy_from_s(struct net *n)
  */
 static void a_member_that_is_not_ready_asks_who_is_back(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_LOCAL);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_LOCAL);
 	struct nfs4r_oid f = at(n, "d/f");
 
 	do_chmod(n, S, "d/f");
@@ -433,7 +416,7 @@ static void a_member_that_is_not_ready_asks_who_is_back(void **state)
 /* Log 8.5: the same, and S loses its disk before it has said how far it was. What P has of S's log counts for nothing: it takes Q's copy. */
 static void who_gives_a_copy_loses_its_disk(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 
 	cut_off(n, P);
 	updates(n, Q, 3);
@@ -457,7 +440,7 @@ static void who_gives_a_copy_loses_its_disk(void **state)
  */
 static void who_has_half_a_copy_accepts_nothing(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 
 	cut_off(n, Q);
 	updates(n, P, 3);
@@ -475,15 +458,13 @@ static void who_has_half_a_copy_accepts_nothing(void **state)
 	assert_true(view_of(n, P).adopted.open & NFS4R_BIT(S));
 	empty_disk(n, P);
 	net_pass(n);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* It is behind the bound, and has caught up before it counts as slow: no view is made for it. */
 static void who_is_behind_for_a_moment_stays(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 	uint64_t view = view_of(n, P).adopted.num;
 
 	net_drop(n, 0, S, NFS4R_MSG_ENTRIES);
@@ -508,7 +489,7 @@ static void who_is_behind_for_a_moment_stays(void **state)
  */
 static void what_was_given_back_is_not_waited_for(void **state)
 {
-	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct net *n = ends_net(3, TREE, NFS4R_DURABILITY_COMMIT);
 	struct nfs4r_core_peer p;
 	struct memtree *disk;
 
@@ -536,9 +517,7 @@ static void what_was_given_back_is_not_waited_for(void **state)
 	net_pass(n);
 	net_run(n, 4 * LEASE);
 	assert_int_equal(n->s[P].recovered, 1);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 int main(void)

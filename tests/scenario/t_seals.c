@@ -14,9 +14,8 @@
 
 static struct net *net_ends(enum nfs4r_durability durability)
 {
-	struct net *n = net_new(3);
+	struct net *n = ends_net(3, TREE, durability);
 
-	ends_begin(n, TREE, durability);
 	return n;
 }
 
@@ -44,9 +43,7 @@ static void a_dead_primary_is_replaced(void **state)
 	n->s[P].no_checkpoint = false;
 	net_stable(n, P);
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* What S alone has is undone at its return; meanwhile others have updated the same file. */
@@ -165,17 +162,14 @@ static void given_up_after_a_time(void **state)
 	n->s[P].no_checkpoint = false;
 	net_stable(n, P);
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* P proposes, has the promises, and is gone: Q ends the log in a view of its own. */
 static void the_proposer_dies_after_the_promises(void **state)
 {
-	struct net *n = net_new(5);
+	struct net *n = ends_net(5, TREE, NFS4R_DURABILITY_COMMIT);
 
-	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
 	do_chmod(n, 5, "d/f");
 	net_drop(n, 5, 0, NFS4R_MSG_ENTRIES);
 	chmod_(n, 5, "d/f");
@@ -190,9 +184,7 @@ static void the_proposer_dies_after_the_promises(void **state)
 	assert_int_equal(keep_trying_chmod(n, Q, "d/f", 10 * LEASE), NFS4R_OK);
 	net_restart(n, P, true);
 	net_restart(n, 5, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* 4 has more of the log of 5 than those who promise, is cut off, and returns: it undoes entries of another's log. */
@@ -224,9 +216,7 @@ static void another_server_is_ahead(void **state)
 	assert_int_equal(n->s[4].repairs, 1);
 	assert_false(memtree_lookup(n->s[4].tree, &d, "lost", &x));
 	net_restart(n, 5, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* The returning server dies in the middle of the repair, and once more when the source failed. */
@@ -248,9 +238,7 @@ static void a_restart_in_the_middle_of_a_repair(void **state)
 	assert_null(n->s[S].repair);
 	net_run(n, LEASE);
 	net_let_repair(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* S is not back yet when P is gone for good: Q and S go on together. */
@@ -269,9 +257,7 @@ static void one_goes_while_another_comes_back(void **state)
 	assert_int_equal(view_of(n, Q).adopted.members, NFS4R_BIT(Q) | NFS4R_BIT(S));
 	assert_int_equal(keep_trying_chmod(n, S, "d/g", 10 * LEASE), NFS4R_OK);
 	net_restart(n, P, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* A view that seals while an entry of the log is being applied: the promise waits for that, and the entry is kept. */
@@ -321,9 +307,7 @@ static void a_forwarded_request_was_executed(void **state)
 	n->s[P].no_checkpoint = false;
 	net_stable(n, P);
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* The same, but nobody has the entry: Q decides anew, and the file is made once. */
@@ -345,9 +329,7 @@ static void a_forwarded_request_was_lost(void **state)
 	net_stable(n, P);
 	assert_int_equal(finish(n, c), NFS4R_OK);
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* S answered and died, and what it answered is in nobody's copy. Q hears of the view, but has not yet what S's log had before: the result of what
@@ -382,9 +364,7 @@ static void what_never_happened_is_not_answered(void **state)
 	assert_true(memtree_lookup(n->s[Q].tree, &d, "b", &x));
 	assert_true(nfs4r_oid_eq(&c->op.result, &x));
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* With `majority` an answer waits for the disks of a majority, also when it is found in the log of one that died. */
@@ -413,17 +393,14 @@ static void a_result_of_a_sealed_log_is_held(void **state)
 	assert_int_equal(finish(n, c), NFS4R_OK);
 	assert_true(nfs4r_oid_eq(&c->op.result, &x));
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* Q is away while S is sealed, returns, writes, and is sealed again: Q takes everything anew. */
 static void two_seals_while_one_is_away(void **state)
 {
-	struct net *n = net_new(5);
+	struct net *n = ends_net(5, TREE, NFS4R_DURABILITY_COMMIT);
 
-	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
 	do_chmod(n, 5, "d/f");
 	cut_off(n, 4);
 	assert_true(until_removed(n, P, 4, 4 * LEASE));
@@ -466,9 +443,7 @@ static void a_machine_crash_of_the_sealed_server(void **state)
 	assert_true(serves(n, 5));
 	assert_int_equal(keep_trying_chmod(n, 5, "d/f", 4 * LEASE), NFS4R_OK);
 	net_restart(n, P, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* commit: rename waits until one other has it on disk, chmod does not; majority: everything does. */
@@ -526,9 +501,7 @@ static void majority_keeps_everything_answered(void **state)
 	assert_true(memtree_lookup(n->s[P].tree, &d, "n4", &x));
 	assert_int_equal(keep_trying_chmod(n, P, "d/n4", 2 * LEASE), NFS4R_OK);
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* S renames, P has it on disk too: that is answered. P does not hear S and removes it; S accepts, and so the view is adopted by P and S before Q has

@@ -85,9 +85,7 @@ static void what_a_seal_makes_inexact_is_taken_from_who_has_it(void **state)
 	assert_int_equal(version(n, P), was);
 	net_pass(n);
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* S, which is back with the bytes of that version, and every client's cache has to be told: it is a new version. */
@@ -109,9 +107,7 @@ static void one_is_right_if_nobody_has_it(void **state)
 	assert_int_equal(exactness(n, Q), NFS4R_EXACT);
 	net_pass(n);
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* Q had it exact for longer: what was promised is in its copy, if in any. */
@@ -142,9 +138,7 @@ static void the_best_copy_is_right(void **state)
 	assert_int_equal(version(n, P), version(n, Q));
 	net_pass(n);
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 /* P gives the file a new version. As long as Q does not get that entry, which may be given up, it does not take the file either. */
@@ -174,9 +168,7 @@ static void only_the_version_that_is_here_is_taken(void **state)
 	assert_int_equal(exactness(n, Q), NFS4R_EXACT);
 	assert_int_equal(version(n, Q), version(n, P));
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 static bool sound_for(struct net *n, nfs4r_server_id s, nfs4r_server_id asker)
@@ -221,9 +213,7 @@ static void who_crashed_takes_what_its_own_log_explains(void **state)
 	assert_true(sound_for(n, P, S));
 	net_pass(n);
 	net_restart(n, S, true);
-	assert_true(until_back(n));
-	assert_true(all_equal(n));
-	net_free(n);
+	ends_well(n);
 }
 
 int main(void)

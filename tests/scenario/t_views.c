@@ -14,18 +14,7 @@
 
 static struct net *net_views(const char *paths)
 {
-	struct net *n = net_new(3);
-
-	ends_begin(n, paths, NFS4R_DURABILITY_LOCAL);
-	return n;
-}
-
-static bool all_back(struct net *n)
-{
-	for (nfs4r_server_id s = 1; s <= n->n; s++)
-		if (view_of(n, s).adopted.members != n->cfg.servers || view_of(n, s).joining || !serves(n, s))
-			return false;
-	return true;
+	return ends_net(3, paths, NFS4R_DURABILITY_LOCAL);
 }
 
 static void must_come_back(struct net *n)
@@ -130,16 +119,22 @@ static void what_the_dead_one_controls_waits(void **state)
 	net_free(n);
 }
 
+/* P controls d/f, and cannot release it; S does not know. */
+static void won_while_s_is_away(struct net *n)
+{
+	cut_off(n, S);
+	net_run(n, 4 * LEASE);
+	n->s[Q].no_checkpoint = true;
+	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
+}
+
 /* P's control was won while S was away: S asks P before it serves the file again. */
 static void a_new_member_knows_all_controls(void **state)
 {
 	struct net *n = net_views(TREE);
 	struct nfs4r_oid f = at(n, "d/f");
 
-	cut_off(n, S);
-	net_run(n, 4 * LEASE);
-	n->s[Q].no_checkpoint = true;
-	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
+	won_while_s_is_away(n);
 	assert_false(controls(n, S, P, &f));
 	net_pass(n);
 	must_come_back(n);
@@ -177,10 +172,7 @@ static void a_restart_while_joining_joins_again(void **state)
 	struct net *n = net_views(TREE);
 	struct nfs4r_oid f = at(n, "d/f");
 
-	cut_off(n, S);
-	net_run(n, 4 * LEASE);
-	n->s[Q].no_checkpoint = true;
-	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
+	won_while_s_is_away(n);
 	net_pass(n);
 	net_hold(n, P, S, NFS4R_MSG_JOINROWS);
 	net_run(n, 2 * LEASE);

@@ -201,3 +201,35 @@ struct nfs4r_core_stats stats(struct net *n, nfs4r_server_id s)
 	nfs4r_core_get_stats(n->s[s].core, &st);
 	return st;
 }
+
+struct nfs4r_oid mkdir_in(struct net *n, const struct nfs4r_oid *d, const char *name)
+{
+	return make(n, P, d, name, NFS4R_OP_MKDIR);
+}
+
+struct nfs4r_oid file_in(struct net *n, const struct nfs4r_oid *d, const char *name)
+{
+	return make(n, P, d, name, NFS4R_OP_CREATE);
+}
+
+bool soon(struct net *n, const struct client *c)
+{
+	net_run_until(n, &c->done, 200);
+	return c->done;
+}
+
+void deaf(struct net *n)
+{
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+}
+
+bool counts_right(struct net *n)
+{
+	char why[200];
+
+	for (nfs4r_server_id s = 1; s <= n->n; s++)
+		if (!nfs4r_core_check(n->s[s].core, why, sizeof(why)))
+			return false;
+	return true;
+}

@@ -40,4 +40,11 @@ void reads(struct net *n, nfs4r_server_id owner, const char *path, uint32_t coun
 void revoke(struct net *n, nfs4r_server_id from, nfs4r_server_id to, const char *path, uint32_t attempts);
 struct nfs4r_core_stats stats(struct net *n, nfs4r_server_id s);
 
+/* Made by P. */
+struct nfs4r_oid mkdir_in(struct net *n, const struct nfs4r_oid *d, const char *name);
+struct nfs4r_oid file_in(struct net *n, const struct nfs4r_oid *d, const char *name);
+bool soon(struct net *n, const struct client *c); /* it ends within 200 ms */
+void deaf(struct net *n); /* S hears nothing of P's log and of its new claims from now on */
+bool counts_right(struct net *n); /* what each core counts is what it has (nfs4r_core_check()) */
+
 #endif

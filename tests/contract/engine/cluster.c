@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/engine_int.h"
 #include "lib/ports.h"
 
 static const uint8_t volume[16] = "a test's volume";
@@ -670,4 +671,11 @@ void must_shell(const char *fmt, ...)
 	va_end(ap);
 	if (system(cmd) != 0)
 		fail_msg("failed: %s", cmd);
+}
+
+void site_mute(struct site *s, bool mute)
+{
+	pthread_mutex_lock(&s->eng->lock);
+	s->eng->runtime.mute = mute;
+	pthread_mutex_unlock(&s->eng->lock);
 }

@@ -84,6 +84,7 @@ enum nfs4r_status site_allocate(struct site *s, const struct nfs4r_oid *oid, uin
 enum nfs4r_status site_punch(struct site *s, const struct nfs4r_oid *oid, uint64_t off, uint64_t len);
 enum nfs4r_status site_setattr(struct site *s, const struct nfs4r_oid *oid, const struct nfs4r_attrs *a);
 /* Something in a small tree of directories d0 to d2, with names f0 to f5. */
+void site_mute(struct site *s, bool mute); /* its messages do not leave */
 void site_random_op(struct site *s, unsigned *seed);
 struct nfs4r_oid site_root(struct site *s);
 

@@ -724,13 +724,6 @@ static void paths_are_escaped(void **state)
 
 /* ---- its operations ---- */
 
-static void set_mute(struct site *s, bool mute)
-{
-	pthread_mutex_lock(&s->eng->lock);
-	s->eng->runtime.mute = mute;
-	pthread_mutex_unlock(&s->eng->lock);
-}
-
 struct request {
 	struct nfs4r_engine *eng;
 	struct nfs4r_op op;
@@ -761,11 +754,11 @@ static void its_operations_are_not_parked(void **state)
 	r.op.text = strdup("user.k");
 	r.op.data = nfs4r_buf_copy("v", 1);
 	assert_int_equal(site_lookup(&c->site[1], &r.op.obj, "nothing", &found), NFS4R_NOENT);
-	set_mute(&c->site[3], true); /* its ack is awaited */
+	site_mute(&c->site[3], true); /* its ack is awaited */
 	assert_int_equal(pthread_create(&t, NULL, update, &r), 0);
 	pause_ms(8500);
 	bool early = r.ended;
-	set_mute(&c->site[3], false);
+	site_mute(&c->site[3], false);
 	pthread_join(t, NULL);
 	assert_false(early);
 	assert_int_equal(r.op.status, NFS4R_OK);

@@ -775,11 +775,34 @@ static void until_heard(struct cluster *c)
 	assert_int_equal(p.peer_stable, end);
 }
 
-/*
- * Server 3 has applied updates of server 1 and not one before them; then its process ends, or is stopped. @saved: checkpoints of server 3 before that. @lost: the machine of server 1 crashes meanwhile,
- * and nobody else has any of them, so that their numbers are given out again.
- */
-static void updates_behind_a_hole(struct cluster *c, bool stopped, int saved, bool lost)
+/* How server 3 ends amid updates of server 1. */
+struct ending {
+	bool stopped; /* and not killed */
+	bool checkpoints; /* two of server 3 before that */
+	bool lost; /* the machine of server 1 crashes meanwhile, and nobody else has the updates */
+};
+
+static void end_server_3(struct cluster *c, struct ending end)
+{
+	for (int i = 0; i < 2 && end.checkpoints; i++)
+		checkpoint(&c->site[3]);
+	if (end.stopped)
+		cluster_stop(c, 3);
+	else
+		cluster_kill(c, 3);
+}
+
+/* Server 2 was stopped before. */
+static void start_again(struct cluster *c, struct ending end)
+{
+	if (end.lost)
+		cluster_lose_power(c, NFS4R_BIT(1), 0);
+	for (int i = end.lost ? 1 : 2; i <= SITES; i++)
+		cluster_start(c, i);
+}
+
+/* Server 3 has applied updates of server 1 and not one before them; then it ends. If they are lost, their numbers are given out again. */
+static void updates_behind_a_hole(struct cluster *c, struct ending end)
 {
 	struct site *p = &c->site[1], *r = &c->site[3];
 	struct nfs4r_oid root = site_root(p), a = make(p, NFS4R_OP_MKDIR, &root, "a"), b = make(p, NFS4R_OP_MKDIR, &root, "b");
@@ -799,51 +822,43 @@ static void updates_behind_a_hole(struct cluster *c, bool stopped, int saved, bo
 	assert_int_equal(site_remove(p, &b, "gone"), NFS4R_OK);
 	until_known(r, &made, NFS4R_KNOWN);
 	until_known(r, &gone, NFS4R_DEAD);
-	for (int i = 0; i < saved; i++)
-		checkpoint(r);
-	if (stopped)
-		cluster_stop(c, 3);
-	else
-		cluster_kill(c, 3);
+	end_server_3(c, end);
 	expect_shell("before\nmade\n", "cd %s/b && ls", r->data);
-	if (lost)
-		cluster_lose_power(c, NFS4R_BIT(1), 0);
-	for (int i = lost ? 1 : 2; i <= SITES; i++)
-		cluster_start(c, i);
+	start_again(c, end);
 	site_says(r, "the server stopped while it applied updates of others", 10);
-	if (lost) {
+	if (end.lost) {
 		site_says(p, "nothing is in doubt any more", 20);
 		write_text(p, &f, "AS IT WILL BE");
 		make(p, NFS4R_OP_CREATE, &b, "another");
 	}
 	expect_equal(c);
-	expect_content(r, &f, lost ? "AS IT WILL BE" : "AS IT ISS");
-	expect_shell(lost ? "another\nbefore\ngone\ngone" : "before\nmade\n", "cd %s/b && ls && (! test -e gone || cat gone)", r->data);
+	expect_content(r, &f, end.lost ? "AS IT WILL BE" : "AS IT ISS");
+	expect_shell(end.lost ? "another\nbefore\ngone\ngone" : "before\nmade\n", "cd %s/b && ls && (! test -e gone || cat gone)", r->data);
 }
 
 static void updates_behind_a_hole_come_again(void **state)
 {
-	updates_behind_a_hole(*state, false, 0, false);
+	updates_behind_a_hole(*state, (struct ending){ .lost = false });
 }
 
 static void updates_behind_a_hole_that_nobody_has_are_gone(void **state)
 {
-	updates_behind_a_hole(*state, false, 0, true);
+	updates_behind_a_hole(*state, (struct ending){ .lost = true });
 }
 
 static void updates_behind_a_hole_are_gone_after_a_stop(void **state)
 {
-	updates_behind_a_hole(*state, true, 0, true);
+	updates_behind_a_hole(*state, (struct ending){ .stopped = true, .lost = true });
 }
 
 static void updates_behind_a_hole_come_again_after_checkpoints(void **state)
 {
-	updates_behind_a_hole(*state, false, 2, false);
+	updates_behind_a_hole(*state, (struct ending){ .checkpoints = true });
 }
 
 static void updates_behind_a_hole_are_gone_after_checkpoints(void **state)
 {
-	updates_behind_a_hole(*state, false, 2, true);
+	updates_behind_a_hole(*state, (struct ending){ .checkpoints = true, .lost = true });
 }
 
 /* Nobody can lose them: LMDB has them, and nothing but what was being applied is in doubt after a crash of the process. */
@@ -874,11 +889,8 @@ static void updates_behind_a_hole_stay_when_their_owner_has_them(void **state)
 
 /* ---- an update that was being applied (log 4.4, 4.5) ---- */
 
-/*
- * Server 3 has a part of an update of server 1 in its file when its process ends, or is stopped; @saved: checkpoints of it before that. @lost: the machine of server 1 crashes meanwhile, and nobody
- * else has the update.
- */
-static void half_an_update(struct cluster *c, bool stopped, int saved, bool lost)
+/* Server 3 has a part of an update of server 1 in its file when it ends. */
+static void half_an_update(struct cluster *c, struct ending end)
 {
 	struct site *p = &c->site[1], *r = &c->site[3];
 	struct nfs4r_oid root = site_root(p), f = make_file(p, &root, "f", "as it was");
@@ -898,38 +910,30 @@ static void half_an_update(struct cluster *c, bool stopped, int saved, bool lost
 		shell(got, sizeof(got), "cat %s/f", r->data);
 	}
 	assert_string_equal(got, "halfT WAS");
-	for (int i = 0; i < saved; i++)
-		checkpoint(r);
-	if (stopped)
-		cluster_stop(c, 3);
-	else
-		cluster_kill(c, 3);
-	if (lost)
-		cluster_lose_power(c, NFS4R_BIT(1), 0);
-	for (int i = lost ? 1 : 2; i <= SITES; i++)
-		cluster_start(c, i);
+	end_server_3(c, end);
+	start_again(c, end);
 	expect_equal(c);
-	expect_everywhere(c, &f, lost ? "AS IT WAS" : "half done");
+	expect_everywhere(c, &f, end.lost ? "AS IT WAS" : "half done");
 }
 
 static void half_an_update_that_nobody_has_is_gone(void **state)
 {
-	half_an_update(*state, false, 0, true);
+	half_an_update(*state, (struct ending){ .lost = true });
 }
 
 static void half_an_update_is_gone_after_a_stop(void **state)
 {
-	half_an_update(*state, true, 0, true);
+	half_an_update(*state, (struct ending){ .stopped = true, .lost = true });
 }
 
 static void half_an_update_is_gone_after_checkpoints(void **state)
 {
-	half_an_update(*state, false, 2, true);
+	half_an_update(*state, (struct ending){ .checkpoints = true, .lost = true });
 }
 
 static void half_an_update_comes_again(void **state)
 {
-	half_an_update(*state, false, 0, false);
+	half_an_update(*state, (struct ending){ .lost = false });
 }
 
 /* So with names: of an MKDIR that never was the directory is there, and its name is wanted for something else. */

@@ -166,13 +166,6 @@ static void *join(pthread_t t)
 	return ret;
 }
 
-static void set_mute(struct site *s, bool mute)
-{
-	pthread_mutex_lock(&s->eng->lock);
-	s->eng->runtime.mute = mute;
-	pthread_mutex_unlock(&s->eng->lock);
-}
-
 /* ---- the stop ---- */
 
 static void *stop(void *arg)
@@ -229,13 +222,13 @@ static void what_waits_for_an_executor_ends_once(void **state)
 	struct cluster *c = *state;
 	struct site *a = &c->site[1], *b = &c->site[2];
 
-	set_mute(&c->site[3], true); /* its ack is awaited */
+	site_mute(&c->site[3], true); /* its ack is awaited */
 	struct request *mine = begin_create(a, "mine", NULL);
 	wait_made(b, "mine");
 	engine_pool_run(a->eng->runtime.executors, pass_task, NULL);
 	wait_entered();
 	assert_int_equal(mine->ended, 0);
-	set_mute(&c->site[3], false);
+	site_mute(&c->site[3], false);
 	wait_queued(a->eng, 1);
 	struct request *other = begin_create(b, "other", NULL);
 	wait_queued(a->eng, 2);
@@ -265,7 +258,7 @@ static void what_a_halted_server_waits_for_is_asked_again(void **state)
 	struct cluster *c = *state;
 	struct site *s = &c->site[1];
 
-	set_mute(&c->site[3], true); /* its ack is awaited */
+	site_mute(&c->site[3], true); /* its ack is awaited */
 	struct request *r = begin_create(s, "made", NULL);
 	wait_made(&c->site[2], "made");
 	assert_int_equal(r->ended, 0);
@@ -285,7 +278,7 @@ static void what_a_thread_waits_for_ends_with_a_halt(void **state)
 	struct site *s = &c->site[1];
 	pthread_t t;
 
-	set_mute(&c->site[3], true); /* its ack is awaited */
+	site_mute(&c->site[3], true); /* its ack is awaited */
 	assert_int_equal(pthread_create(&t, NULL, update_here, s->eng), 0);
 	wait_made(&c->site[2], "made");
 	halt(s);
@@ -307,8 +300,8 @@ static void what_has_not_begun_ends_with_a_halt(void **state)
 	struct site *s = &c->site[1];
 	pthread_t t;
 
-	set_mute(&c->site[2], true); /* no majority gives control of the root */
-	set_mute(&c->site[3], true);
+	site_mute(&c->site[2], true); /* no majority gives control of the root */
+	site_mute(&c->site[3], true);
 	assert_int_equal(pthread_create(&t, NULL, update_here, s->eng), 0);
 	for (int i = 0; i < 2000 && !has_active(s->eng); i++)
 		pause_ms(5);
@@ -324,7 +317,7 @@ static void what_a_thread_waits_for_ends_with_a_stop(void **state)
 	struct site *s = &c->site[1];
 	pthread_t t, stops;
 
-	set_mute(&c->site[3], true);
+	site_mute(&c->site[3], true);
 	assert_int_equal(pthread_create(&t, NULL, update_here, s->eng), 0);
 	wait_made(&c->site[2], "made");
 	engine_pool_run(s->eng->resync.repairs, pass_task, NULL); /* the stop comes no further than to it */
@@ -351,7 +344,7 @@ static void what_a_mute_server_does_not_execute_is_given_back(void **state)
 	struct nfs4r_oid root = site_root(a), f = make_file(a, &root, "f", "text");
 
 	cluster_settle(c);
-	set_mute(a, true); /* as a halt does, and a loss of power; what the core had heard before it still makes actions */
+	site_mute(a, true); /* as a halt does, and a loss of power; what the core had heard before it still makes actions */
 	struct request *r = begin_write(b, &f);
 	for (int i = 0; i < 2000 && !has_forwarded(a->eng); i++)
 		pause_ms(5);

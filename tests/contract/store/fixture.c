@@ -116,6 +116,13 @@ void fx_open_ok(struct fx *f)
 		fail_msg("open: %s: %s", nfs4r_status_str(st), f->why);
 }
 
+void fx_begin(struct fx *f, uint64_t segment_bytes)
+{
+	fx_init(f);
+	f->cfg.segment_bytes = segment_bytes;
+	fx_open_ok(f);
+}
+
 void fx_close(struct fx *f)
 {
 	nfs4r_store_close(f->s);

@@ -28,6 +28,7 @@ struct fx {
 void fx_init(struct fx *f);
 enum nfs4r_status fx_open(struct fx *f);
 void fx_open_ok(struct fx *f);
+void fx_begin(struct fx *f, uint64_t segment_bytes); /* fx_init(), then open with segments of that size */
 void fx_close(struct fx *f);
 /* Leave as a killed process would: the copy is opened instead of the original from then on. */
 void fx_crash(struct fx *f);

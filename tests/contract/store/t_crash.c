@@ -44,9 +44,7 @@ static void lay_out(void)
 
 static int setup(void **state)
 {
-	fx_init(&f);
-	f.cfg.segment_bytes = 16384;
-	fx_open_ok(&f);
+	fx_begin(&f, 16384);
 	m = model_new(&f.root);
 	nsteps = 0;
 	last_sync = nfs4r_store_position(f.s);

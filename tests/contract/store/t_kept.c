@@ -15,9 +15,7 @@ static struct nfs4r_oid file;
 
 static int setup(void **state)
 {
-	fx_init(&f);
-	f.cfg.segment_bytes = 4096;
-	fx_open_ok(&f);
+	fx_begin(&f, 4096);
 	file = mk(&f, &f.root, "file", NFS4R_TYPE_FILE);
 	return 0;
 }

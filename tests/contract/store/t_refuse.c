@@ -22,9 +22,7 @@ static struct fx f;
 
 static int setup(void **state)
 {
-	fx_init(&f);
-	f.cfg.segment_bytes = 4096;
-	fx_open_ok(&f);
+	fx_begin(&f, 4096);
 	for (int i = 0; i < 40; i++)
 		mk(&f, &f.root, (char[]){ 'a', '0' + i, 0 }, NFS4R_TYPE_FILE);
 	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);

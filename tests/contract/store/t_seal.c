@@ -17,9 +17,7 @@ static struct fx f;
 
 static int setup(void **state)
 {
-	fx_init(&f);
-	f.cfg.segment_bytes = 4096;
-	fx_open_ok(&f);
+	fx_begin(&f, 4096);
 	return 0;
 }
 

@@ -19,9 +19,7 @@ static char *before; /* all that there was before the entries that are held */
 
 static int setup(void **state)
 {
-	fx_init(&f);
-	f.cfg.segment_bytes = 4096;
-	fx_open_ok(&f);
+	fx_begin(&f, 4096);
 	return 0;
 }
 

@@ -655,6 +655,14 @@ void fake_free(struct fake *f)
 	free(f);
 }
 
+void fake_end(struct fake **all, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		fake_stop(all[i]);
+	for (unsigned i = 0; i < n; i++)
+		fake_free(all[i]);
+}
+
 /* ---- directories ---- */
 
 enum nfs4r_status engine_fs_private(const char *key, const char *path, char *why, size_t len)

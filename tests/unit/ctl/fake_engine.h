@@ -63,6 +63,7 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder);
 /* Stop all before the first is freed: they answer each other. */
 void fake_stop(struct fake *f);
 void fake_free(struct fake *f);
+void fake_end(struct fake **all, unsigned n); /* both */
 /* All of them see each other. */
 void fake_connect(struct fake **all, unsigned n);
 /* The same object on any server: equal arguments, equal OID. @parent 0 = root; returns its index. */

@@ -40,10 +40,7 @@ static int unmake(void **state)
 	struct one *t = *state;
 
 	admin_ctl_destroy(t->ctl);
-	for (unsigned i = 0; i < FAKE_SERVERS; i++)
-		fake_stop(t->f[i]);
-	for (unsigned i = 0; i < FAKE_SERVERS; i++)
-		fake_free(t->f[i]);
+	fake_end(t->f, FAKE_SERVERS);
 	free(t);
 	return rmdir(folder);
 }

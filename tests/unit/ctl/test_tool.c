@@ -44,10 +44,7 @@ static int make(void **state)
 static int unmake(void **state)
 {
 	admin_ctl_destroy(ctl);
-	for (unsigned i = 0; i < FAKE_SERVERS; i++)
-		fake_stop(f[i]);
-	for (unsigned i = 0; i < FAKE_SERVERS; i++)
-		fake_free(f[i]);
+	fake_end(f, FAKE_SERVERS);
 	return rmdir(folder);
 }
 
