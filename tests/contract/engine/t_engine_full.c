@@ -128,7 +128,7 @@ static void a_full_journal_takes_a_server_out_until_there_is_room(void **state)
 	fill(&c->site[3]);
 	write_text(&c->site[1], &f, "two alone!");
 	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
-	site_says(&c->site[3], "this server stops serving: the journal cannot be written (no space left on device): free space on the file system of", 20);
+	site_says(&c->site[3], "this server stops serving: cannot write the journal (no space left on device): free space on the file system of", 20);
 	site_says(&c->site[3], "returns by itself when", 1);
 	wait_removed(c, NFS4R_NOSPC, false);
 	site_says(&c->site[1], "server 3 reports: it has halted: its journal cannot be written (no space left on device). Free space on the file system of its Store; the server returns by itself", 5);

@@ -111,7 +111,7 @@ static void nobody_notices_a_start_that_comes_to_nothing(void **state)
 		cluster_start(c, 3);
 		pause_ms(300);
 		pthread_mutex_lock(&c->site[3].eng->lock);
-		assert_non_null(strstr(c->site[3].eng->start.starting, "the daemon starts"));
+		assert_non_null(strstr(c->site[3].eng->start.starting, "the daemon is starting"));
 		pthread_mutex_unlock(&c->site[3].eng->lock);
 		daemon_is(false, true);
 		cluster_stop(c, 3);
