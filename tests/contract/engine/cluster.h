@@ -45,6 +45,17 @@ struct cluster {
 	} site[SITES_MAX + 1]; /* 1.. */
 };
 
+/* What a test puts in the way of a site's file system; NULL: as it is. */
+struct site_hooks {
+	enum nfs4r_status (*allocate)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, uint64_t len, bool punch, const struct nfs4r_cred *cred);
+	enum nfs4r_status (*commit)(void *ctx, const struct nfs4r_lhandle *obj);
+	int (*sync_all)(void *ctx);
+};
+
+/* From now on until the site starts again, also for its threads that run. @hooks stays valid for so long. NULL: none any more. */
+void site_hook(struct site *s, const struct site_hooks *hooks);
+const struct nfs4r_lops *site_unhooked(const struct site *s); /* for a hook that goes on to what it stands in front of */
+
 void cluster_init(struct cluster *c);
 void cluster_start(struct cluster *c, int id);
 void cluster_stop(struct cluster *c, int id);

@@ -345,20 +345,16 @@ static enum nfs4r_status allocate_fails_late(void *ctx, const struct nfs4r_lhand
 static void a_failed_allocation_takes_nobodys_bytes(void **state)
 {
 	struct cluster *c = *state;
-	struct nfs4r_engine *eng = c->site[1].eng;
 	struct nfs4r_oid root = site_root(&c->site[1]);
-	static struct nfs4r_lops table;
-	const struct nfs4r_lops *in = eng->ops;
+	static const struct site_hooks late = { .allocate = allocate_fails_late };
 
 	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "f", &meanwhile.file), NFS4R_OK);
 	cluster_settle(c);
 	meanwhile.site = &c->site[1];
-	table = *in;
-	table.allocate = allocate_fails_late;
-	eng->ops = &table;
+	site_hook(&c->site[1], &late);
 	assert_int_equal(site_allocate(&c->site[1], &meanwhile.file, 1 << 30, 1 << 20), NFS4R_NOSPC);
 	pthread_join(meanwhile.writer, NULL);
-	eng->ops = in;
+	site_hook(&c->site[1], NULL);
 	assert_int_equal(meanwhile.written, NFS4R_OK);
 	assert_int_equal(site_close(&c->site[1], &meanwhile.file), NFS4R_OK);
 	cluster_settle(c);
@@ -521,22 +517,19 @@ static void file_and_journal_are_synced_at_once(void **state)
 	struct cluster *c = *state;
 	struct nfs4r_engine *eng = c->site[1].eng;
 	struct nfs4r_oid root = site_root(&c->site[1]), f;
-	static struct nfs4r_lops table; /* a checkpoint may still be in it */
+	static const struct site_hooks hooks = { .commit = commit_after_the_journal, .sync_all = sync_all_afterwards };
 	enum nfs4r_status stable, written, committed;
 
-	table = *eng->ops;
 	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "f", &f), NFS4R_OK);
 	cluster_settle(c);
 	at_once.eng = eng;
-	at_once.in = eng->ops;
-	table.commit = commit_after_the_journal;
-	table.sync_all = sync_all_afterwards;
-	eng->ops = &table;
+	at_once.in = site_unhooked(&c->site[1]);
+	site_hook(&c->site[1], &hooks);
 	stable = site_write_stable(&c->site[1], &f, 0, large, sizeof(large));
 	written = site_write(&c->site[1], &f, 0, "again", 5);
 	committed = site_commit(&c->site[1], &f);
 	at_once.over = true;
-	eng->ops = at_once.in;
+	site_hook(&c->site[1], NULL);
 	assert_int_equal(stable, NFS4R_OK);
 	assert_int_equal(written, NFS4R_OK);
 	assert_int_equal(committed, NFS4R_OK);
@@ -555,18 +548,15 @@ static enum nfs4r_status commit_fails(void *ctx, const struct nfs4r_lhandle *h)
 static void a_stable_write_hears_that_its_file_is_not_synced(void **state)
 {
 	struct cluster *c = *state;
-	struct nfs4r_engine *eng = c->site[1].eng;
 	struct nfs4r_oid root = site_root(&c->site[1]), f;
-	struct nfs4r_lops table = *eng->ops;
-	const struct nfs4r_lops *in = eng->ops;
+	static const struct site_hooks hooks = { .commit = commit_fails };
 
 	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "f", &f), NFS4R_OK);
 	cluster_settle(c);
-	table.commit = commit_fails;
-	eng->ops = &table;
+	site_hook(&c->site[1], &hooks);
 	assert_int_equal(site_write_stable(&c->site[1], &f, 0, "small", 5), NFS4R_OK);
 	assert_int_equal(site_write_stable(&c->site[1], &f, 0, large, sizeof(large)), NFS4R_IO);
-	eng->ops = in;
+	site_hook(&c->site[1], NULL);
 	assert_int_equal(site_setattr(&c->site[1], &f, &(struct nfs4r_attrs){ .mask = NFS4R_ATTR_SIZE }), NFS4R_OK);
 	assert_int_equal(site_write_stable(&c->site[1], &f, 0, "other", 5), NFS4R_OK);
 	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);

@@ -561,16 +561,14 @@ static int sync_all_counted(void *ctx)
 /* A halted server takes no last checkpoint. It starts again in another life of its machine. */
 static struct site *stop_without_a_checkpoint(struct cluster *c, int answer)
 {
-	static struct nfs4r_lops table;
+	static const struct site_hooks hooks = { .sync_all = sync_all_counted };
 	struct site *s = &c->site[3];
 
 	cluster_settle(c);
-	table = *s->eng->ops;
-	table.sync_all = sync_all_counted;
 	sync_answers = answer;
 	pthread_mutex_lock(&s->eng->lock);
 	engine_halt(s->eng, "the test says so");
-	s->eng->ops = &table;
+	site_hook(s, &hooks);
 	pthread_mutex_unlock(&s->eng->lock);
 	syncs = 0;
 	cluster_stop(c, 3);
@@ -614,17 +612,13 @@ static int sync_all_fails_once(void *ctx)
 
 static struct site *fail_once(struct cluster *c, int answer, bool at_stop)
 {
-	static struct nfs4r_lops table;
+	static const struct site_hooks hooks = { .sync_all = sync_all_fails_once };
 	struct site *s = &c->site[3];
 
 	cluster_settle(c);
 	once.at_stop = at_stop ? s->eng : NULL;
 	once.answer = answer;
-	table = *s->eng->ops;
-	table.sync_all = sync_all_fails_once;
-	pthread_mutex_lock(&s->eng->lock);
-	s->eng->ops = &table;
-	pthread_mutex_unlock(&s->eng->lock);
+	site_hook(s, &hooks);
 	return s;
 }
 
