@@ -57,7 +57,7 @@ static void stop(struct rpc_conn *c)
 
 	c->pace.until_ms = c->pace.begun_ms + c->pace.used_ns * RPC_PACE_SHARE / 1000000;
 	rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_PACE, c->peer->ep.id, NULL),
-			"server %u sends so many messages that it is heard more slowly: %llu took %llu ms of a processor; if it goes on, restart that server", c->peer->ep.id,
+			"server %u sends so many messages that it is heard more slowly: %llu took %llu ms of a processor; if that continues, restart that server", c->peer->ep.id,
 			(unsigned long long)c->pace.messages, (unsigned long long)c->pace.used_ns / 1000000);
 	if (!uv_is_active((uv_handle_t *)&rpc->pace))
 		uv_timer_start(&rpc->pace, rpc_pace_timer, RPC_PACE_TICK_MS, RPC_PACE_TICK_MS);
