@@ -8,7 +8,7 @@
  * So: an answer is kept with the version that the row had before the question. Whatever was executed
  * under that version or before is in it. An update under way may be in it or not, as without a cache,
  * and will bring another version when it is done. What changes without an update (access times, space
- * that is used) is dropped by whoever reads, or grows old here, at most KEPT_S, as it does in MDCACHE above a plain FSAL.
+ * that is used) is dropped by whoever reads, or grows old here, at most CACHE_S, as it does in MDCACHE above a plain FSAL.
  * Objects without a row that counts (orphans) are never kept.
  *
  * One slot for each hash: a newcomer takes the place. The slots' locks are held for a copy only.
@@ -17,7 +17,7 @@
 
 #define SLOTS 16384
 #define LOCKS 64
-#define KEPT_S 60
+#define CACHE_S 60
 
 struct slot {
 	struct nfs4r_oid oid;
@@ -97,7 +97,7 @@ void repl_attr_cache_put(struct repl_attr_cache *c, const struct nfs4r_oid *oid,
 	empty(s);
 	s->oid = *oid;
 	s->version = version;
-	s->until_s = now_s() + KEPT_S;
+	s->until_s = now_s() + CACHE_S;
 	fsal_prepare_attrs(&s->attrs, attrs->request_mask);
 	fsal_copy_attrs(&s->attrs, attrs, false);
 	PTHREAD_MUTEX_unlock(lock);

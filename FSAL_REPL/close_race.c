@@ -14,7 +14,7 @@
  * once more, has come by again for what its client asks for behind it; if that takes long (it waits for a processor, or for another server's attributes of the directory) it hears DELAY, too.
  *
  * Failure modes: a CLOSE that is announced and does not come, or is refused for another reason: its mark ends after CLOSING_US, an OPEN until then comes again. An OPEN that fails
- * never gets its number: its mark is taken back. An OPEN behind which nothing is asked for: the next one hears DELAY for SETTLE_US. A thread that stands still for longer than these times, and two states
+ * never gets its number: its mark is taken back. An OPEN behind which nothing is asked for: the next one hears DELAY for PAUSE_US. A thread that stands still for longer than these times, and two states
  * in one slot, of which the later one counts: as without all this. NFSv4.0 numbers all requests of an owner; nothing is done there.
  */
 #include "repl.h"
@@ -24,7 +24,7 @@
 #define TRIES 20	   /* an OPEN has its number some 20 microseconds after it came by here */
 #define CLOSING_US 1000000 /* from a CLOSE's last look here until its state is gone: the same, unless somebody has the lock */
 #define OPENED_US 60000000 /* no OPEN takes so long */
-#define SETTLE_US 50000	   /* from an OPEN's number until its client has it */
+#define PAUSE_US 50000	   /* from an OPEN's number until its client has it */
 
 struct mark {
 	char other[OTHERSIZE]; /* of the state's stateid */
@@ -106,7 +106,7 @@ static void end_answer(const struct state_t *state)
 /* Its number is in the state already, and may be read from there once more. */
 static bool is_being_answered(const struct state_t *state)
 {
-	return answer_of(state)->state == state && now_us() - answer_of(state)->at_us < SETTLE_US;
+	return answer_of(state)->state == state && now_us() - answer_of(state)->at_us < PAUSE_US;
 }
 
 /* 0 means whatever is the newest. */
@@ -137,7 +137,7 @@ static bool close_comes_early(const stateid4 *id)
 	if (opened == NULL || !is_older(id->seqid, opened->seqid))
 		set(race.closing, id->other, id->seqid, NULL);
 	else /* or it will be refused, and hinders nobody */
-		early = is_numberless(opened) || now_us() - opened->at_us < SETTLE_US;
+		early = is_numberless(opened) || now_us() - opened->at_us < PAUSE_US;
 	pthread_mutex_unlock(&race.lock);
 	return early;
 }

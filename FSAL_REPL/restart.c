@@ -51,7 +51,7 @@ static void say(const char *why, char said[NFS4R_WHY])
 /* ---- while the daemon starts ---- */
 
 /* Ganesha has SIGTERM blocked, and takes it later. */
-static bool is_told_to_end(void)
+static bool is_ending(void)
 {
 	struct timespec look = { .tv_sec = LOOK_S };
 	sigset_t term;
@@ -72,7 +72,7 @@ enum nfs4r_status repl_restart_first(struct repl_export *exp, char *why)
 	while (nfs4r_status_is_full(st = start(exp, &exp->eng, why)) && waits) {
 		say(why, said);
 		nfs4r_start_waits(&repl_module.cfg, &fd, why);
-		if (is_told_to_end()) {
+		if (is_ending()) {
 			nfs4r_start_goes_on(&repl_module.cfg, &fd);
 			_exit(EXIT_SUCCESS);
 		}

@@ -114,8 +114,8 @@ static bool c_entry_head(struct nfs4r_codec *c, struct nfs4r_entry *e)
 		if (!c_part(c, &e->parts[i]))
 			return false;
 	}
-	return c_bool(c, &e->has_payload) && c_server(c, &e->taint_log, true) &&
-	       c_u64(c, &e->taint_lsn) && c_applied(c, e->after);
+	return c_bool(c, &e->has_payload) && c_server(c, &e->fuzzy_log, true) &&
+	       c_u64(c, &e->fuzzy_lsn) && c_applied(c, e->after);
 }
 
 static bool c_payload(struct nfs4r_codec *c, struct nfs4r_entry *e)

@@ -187,7 +187,7 @@ static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	       c_u64(c, &m->heartbeat.inc_random) && c_u64(c, &m->heartbeat.position) &&
 	       c_u64(c, &m->heartbeat.your_inc) && c_u64(c, &m->heartbeat.your_random) &&
 	       c_u64(c, &m->heartbeat.your_position) && c_servers(c, &m->heartbeat.claims) &&
-	       c_bool(c, &m->heartbeat.settled) && c_u64(c, &m->heartbeat.reconf_epoch) && c_servers(c, &m->heartbeat.reconf_set) &&
+	       c_bool(c, &m->heartbeat.confirmed) && c_u64(c, &m->heartbeat.reconf_epoch) && c_servers(c, &m->heartbeat.reconf_set) &&
 	       c_u64(c, &m->heartbeat.view_digest) && c_u64(c, &m->heartbeat.accepted) && c_u64(c, &m->heartbeat.accepted_digest) &&
 	       c_bool(c, &m->heartbeat.left) && c_u32(c, &m->heartbeat.trouble);
 }
@@ -232,9 +232,9 @@ static bool c_servers_of(struct nfs4r_codec *c, struct nfs4r_view *v)
 	    !c_count(c, &v->nbook, NFS4R_SERVERS_MAX, ADDRESS_MIN))
 		return false;
 	for (uint32_t i = 0; i < v->nbook; i++) {
-		if (!c_address(c, &v->book[i]) || !c_check(c, !(set >> v->book[i].id)))
+		if (!c_address(c, &v->addresses[i]) || !c_check(c, !(set >> v->addresses[i].id)))
 			return false;
-		set |= (nfs4r_servers)1 << v->book[i].id;
+		set |= (nfs4r_servers)1 << v->addresses[i].id;
 	}
 	return c_check(c, v->nbook == 0 || set == v->servers);
 }

@@ -97,8 +97,8 @@ struct nfs4r_entry {
 	struct nfs4r_buf *payload; /* may be absent (has to be read back) or shorter than len after a read-back */
 	nfs4r_lsn after[NFS4R_SERVERS_MAX + 1]; /* a directory that changes parents: positions of the other logs (index = server id) that it was
 					 * executed on; who applies it has them applied. Else zeroes */
-	nfs4r_server_id taint_log; /* read back: newest entry assigned to the file when the read ended; 0 = exact */
-	nfs4r_lsn taint_lsn;
+	nfs4r_server_id fuzzy_log; /* read back: newest entry assigned to the file when the read ended; 0 = exact */
+	nfs4r_lsn fuzzy_lsn;
 	/* local only, never on the wire: */
 	uint64_t bytes_at;	/* WRITE: the payload is to be kept in the journal, or is there since this position (log 4.10); 0 = it is in the file only */
 	uint8_t handle_len;	/* sub-FSAL handle of parts[0].oid of a CREATE, filled by whoever executed or applied it here */

@@ -16,7 +16,7 @@ struct nfs4r_hello_key {
 	char key[NFS4R_HELLO_KEY_MAX + 1];
 	char value[NFS4R_HELLO_VALUE_MAX + 1];
 	bool differs; /* no two servers may have the same value; else all must have the same */
-	bool told;    /* not on the wire: a difference is said, and nobody is refused for it */
+	bool reported;    /* not on the wire: a difference is said, and nobody is refused for it */
 };
 
 #endif

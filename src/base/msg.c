@@ -60,8 +60,8 @@ uint64_t nfs4r_view_digest(const struct nfs4r_view *v)
 		h = mix(mix(h, v->seals[i].log), v->seals[i].lsn);
 	h = mix(h, v->nbook);
 	for (uint32_t i = 0; i < v->nbook; i++) {
-		h = mix(mix(h, v->book[i].id), v->book[i].port);
-		for (const char *a = v->book[i].address; *a; a++)
+		h = mix(mix(h, v->addresses[i].id), v->addresses[i].port);
+		for (const char *a = v->addresses[i].address; *a; a++)
 			h = mix(h, (unsigned char)*a);
 		h = mix(h, 0);
 	}

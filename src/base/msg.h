@@ -85,7 +85,7 @@ struct nfs4r_view { /* log 6.1 */
 	nfs4r_servers servers; /* who belongs to the volume: is connected to, catches up, holds back truncation */
 	nfs4r_servers voters;  /* whose majority decides */
 	uint32_t nbook;	       /* 0: the addresses are as configured; else those of all servers */
-	struct nfs4r_address book[NFS4R_SERVERS_MAX]; /* ascending id */
+	struct nfs4r_address addresses[NFS4R_SERVERS_MAX]; /* ascending id */
 	uint8_t secret[NFS4R_SECRET]; /* of the volume (log 6.13), the same in all views that have one; all 0: none yet. For nobody's eyes but the servers' */
 };
 
@@ -257,7 +257,7 @@ struct nfs4r_msg {
 			uint64_t your_inc, your_random; /* the newest start of the receiver's that the sender knows of; 0: none */
 			uint64_t your_position;		/* the highest that the receiver said in that start */
 			nfs4r_servers claims;	/* servers outside the view that the sender, a complete member, knows claims of */
-			bool settled;		/* this view is on the sender's disk, it has all rows, and what counts on a majority counts on one of this view's (log 9.1) */
+			bool confirmed;		/* this view is on the sender's disk, it has all rows, and what counts on a majority counts on one of this view's (log 9.1) */
 			uint64_t reconf_epoch;	/* an administrator's word (log 9.3): from this NFS4R_RECONF() on these are all; 0: none */
 			nfs4r_servers reconf_set;
 			uint64_t view_digest;	/* nfs4r_view_digest() of the adopted view */

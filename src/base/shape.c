@@ -294,7 +294,7 @@ static const char *payload_shape(const struct nfs4r_entry *e, bool nothing)
 		return bytes ? "its bytes are missing" : "it has bytes";
 	if (e->payload && e->payload->len > max)
 		return "it has more bytes than it declares";
-	return (e->taint_log == 0) != (e->taint_lsn == 0) ? "its fuzzy mark has no log, or no number" : NULL;
+	return (e->fuzzy_log == 0) != (e->fuzzy_lsn == 0) ? "its fuzzy mark has no log, or no number" : NULL;
 }
 
 static const char *rest_shape(const struct nfs4r_entry *e, bool nothing)

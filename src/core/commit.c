@@ -25,17 +25,17 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	if (joined)
 		control_joined_row(c, e);
 	ops_reply_of_entry(c, e);
-	log_taint_commit(c, e, p->made);
+	log_fuzzy_commit(c, e, p->made);
 	log_moot_commit(c, p);
 	c->tree.commit(c->tree.ctx, e, o || p->intent || p->made, c->out.puts, c->out.nputs);
 	out_wrote(c);
 	control_anc_after_commit(c, &ch);
 	for (uint32_t i = 0; i < e->nparts; i++)
-		ops_told_moved(c, &e->parts[i].oid);
-	if (c->control.early)
+		ops_monotonic_moved(c, &e->parts[i].oid);
+	if (c->control.deferred)
 		c->dirty |= DIRTY_OBJECTS;
 	if (joined)
-		control_joined_in(c, e, p->settled_born);
+		control_joined_in(c, e, p->born_acked_by_all);
 	for (uint32_t i = 0; i < e->nparts; i++)
 		if (e->parts[i].effect == NFS4R_EFF_LINKS && e->parts[i].nlink == 0)
 			control_abort_deleted(c, &e->parts[i].oid);

@@ -11,7 +11,7 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->tail_intact = true;
 	cfg->reply_wait_ms = 5000;
 	cfg->holdoff_ms = 0;
-	cfg->promote_ms = 10000;
+	cfg->escalate_ms = 10000;
 	cfg->window_entries = 4096;
 	cfg->fault = 0;
 #define HOME_CORE(there, value) cfg->there = (value);
@@ -112,25 +112,25 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->control.anc);
 	FREE_TABLE(c->control.dead);
 	FREE_TABLE(c->control.said);
-	control_early_forget(c, ~(nfs4r_servers)0);
+	control_deferred_forget(c, ~(nfs4r_servers)0);
 	FREE_TABLE(c->control.holdoff);
 	FREE_TABLE(c->policy.contested);
 	FREE_TABLE(c->policy.let_go);
 	FREE_TABLE(c->policy.missed);
-	FREE_TABLE(c->policy.kept);
+	FREE_TABLE(c->policy.pinned);
 	FREE_TABLE(c->policy.writing);
 	FREE_TABLE(c->policy.writers);
 	FREE_TABLE(c->control.clearing);
 	FREE_TABLE(c->control.opens);
 	policy_fini(c);
 	recovery_join_fini(c);
-	log_held_fini(c);
+	log_quorum_fini(c);
 	ops_space_fini(c);
-	log_taint_fini(c);
+	log_fuzzy_fini(c);
 	ops_refusals_free(c);
 	FREE_TABLE(c->ops.replies);
 	FREE_TABLE(c->log.written);
-	FREE_TABLE(c->ops.told);
+	FREE_TABLE(c->ops.monotonic);
 	out_begin(c);
 	free(c->out.acts);
 	free(c->out.kept);
@@ -184,7 +184,7 @@ static void take_early(struct nfs4r_core *c)
 
 	if (!(c->dirty & DIRTY_OBJECTS))
 		return;
-	while (control_early_next(c, &from, &m))
+	while (control_deferred_next(c, &from, &m))
 		on_msg(c, from, &m);
 }
 
@@ -197,7 +197,7 @@ static void run_releases(struct nfs4r_core *c)
 }
 
 /* Repeat until nothing moves. Each pass looks only at what a handler marked. */
-static void settle_down(struct nfs4r_core *c)
+static void apply_to_fixpoint(struct nfs4r_core *c)
 {
 	do {
 		uint32_t dirty;
@@ -222,10 +222,10 @@ static void settle_down(struct nfs4r_core *c)
 }
 
 /* The same with what waits for the end of all that: promises, acceptances, seals. */
-static void settle_all(struct nfs4r_core *c)
+static void run_to_fixpoint(struct nfs4r_core *c)
 {
 	do {
-		settle_down(c);
+		apply_to_fixpoint(c);
 		if (!view_run(c))
 			continue;
 		recovery_repair_run(c);
@@ -248,18 +248,18 @@ static void on_synced(struct nfs4r_core *c, uint64_t step)
 static const struct nfs4r_update *finish(struct nfs4r_core *c)
 {
 	core_leave_run(c);
-	settle_all(c);
+	run_to_fixpoint(c);
 	if (c->recovering) {
 		log_recovery(c);
-		settle_all(c);
+		run_to_fixpoint(c);
 	}
-	view_trouble_settle(c);
-	core_leave_settle(c);
-	log_held_run(c);
+	view_trouble_advance(c);
+	core_leave_advance(c);
+	log_quorum_run(c);
 	control_release_flush(c);
 	if (c->log_moved)
 		log_send(c);
-	log_held_flush(c);
+	log_quorum_flush(c);
 	log_positions_out(c);
 	if (c->sync_wanted > c->sync_asked)
 		ask_sync(c);
@@ -274,7 +274,7 @@ static void timers(struct nfs4r_core *c)
 		return;
 	out_no_timer(c);
 	control_election_timers(c);
-	control_early_timers(c);
+	control_deferred_timers(c);
 	control_release_timers(c);
 	ops_timers(c);
 	log_heartbeat(c);
@@ -302,11 +302,11 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	}
 	c->started = true;
 	log_bytes(c, c->log.logs[c->self].applied, 0);
-	log_taint_started(c);
+	log_fuzzy_started(c);
 	recovery_restart_claims(c);
 	log_peers_started(c);
 	recovery_memory_started(c);
-	ops_told_started(c);
+	ops_monotonic_started(c);
 	log_heartbeat(c);
 	view_started(c);
 	recovery_join_started(c);
@@ -386,7 +386,7 @@ static void on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struc
 {
 	if (!log_on_positions(c, from, m))
 		return;
-	recovery_repair_told(c, from, m);
+	recovery_repair_source_known(c, from, m);
 	log_positions_taken(c, from, m);
 }
 
@@ -494,7 +494,7 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	p->down = false;
 	p->up = true;
 	view_peer_up(c, s);
-	control_early_forget(c, NFS4R_BIT(s));
+	control_deferred_forget(c, NFS4R_BIT(s));
 	if (p->inc != inc)
 		view_peer_forget(c, s);
 	p->inc = inc;
@@ -522,7 +522,7 @@ static void on_peer_down(struct nfs4r_core *c, nfs4r_server_id s)
 	p->up = false;
 	p->down = true;
 	view_trouble_unheard(p);
-	control_early_forget(c, NFS4R_BIT(s));
+	control_deferred_forget(c, NFS4R_BIT(s));
 }
 
 static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)
@@ -595,8 +595,8 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 	case NFS4R_EV_SPACE:
 		ops_space_measured(c, ev);
 		break;
-	case NFS4R_EV_GIVE_UP:
-		view_propose_give_up(c, ev->peer);
+	case NFS4R_EV_ABANDON:
+		view_propose_abandon(c, ev->peer);
 		break;
 	case NFS4R_EV_ADD_SERVER:
 		view_member_add(c, ev);
@@ -605,13 +605,13 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		view_member_remove(c, ev);
 		break;
 	case NFS4R_EV_RECONFIGURE:
-		view_reconf_word(c, ev);
+		view_reconf_order(c, ev);
 		break;
 	case NFS4R_EV_LEAVE:
 		core_leave_begin(c);
 		break;
-	case NFS4R_EV_HOLD:
-		log_held_ask(c, ev->hold, &ev->oid);
+	case NFS4R_EV_AWAIT_QUORUM:
+		log_quorum_ask(c, ev->wait_id, &ev->oid);
 		break;
 	case NFS4R_EV_ACCEPTED:
 		view_propose_accepted_here(c, ev->num);
@@ -619,23 +619,23 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 	case NFS4R_EV_SYNCED:
 		on_synced(c, ev->num);
 		break;
-	case NFS4R_EV_TOLD:
-		ops_told_note(c, &ev->oid, ev->peer, ev->version);
+	case NFS4R_EV_OWNER_VERSION:
+		ops_monotonic_note(c, &ev->oid, ev->peer, ev->version);
 		break;
-	case NFS4R_EV_SETTLED:
+	case NFS4R_EV_DOUBT_CLEARED:
 		c->cfg.doubts = false;
-		view_trouble_settled(c);
+		view_trouble_cleared(c);
 		break;
 	case NFS4R_EV_TROUBLE:
-		view_trouble_told(c, ev->status);
+		view_trouble_reported(c, ev->status);
 		break;
-	case NFS4R_EV_LEFT:
+	case NFS4R_EV_OBJECTS_FUZZY:
 		for (uint32_t i = 0; i < ev->nleft; i++)
-			log_taint_left(c, &ev->left[i]);
+			log_fuzzy_noted(c, &ev->left[i]);
 		break;
-	case NFS4R_EV_NEWER:
+	case NFS4R_EV_COPY_NEWER:
 		for (uint32_t i = 0; i < ev->nleft; i++)
-			log_taint_newer(c, &ev->left[i]);
+			log_fuzzy_newer(c, &ev->left[i]);
 		break;
 	case NFS4R_EV_REPAIRED:
 		recovery_repair_done(c, ev);

@@ -55,7 +55,7 @@ struct nfs4r_tree {
 	 */
 	void (*commit)(void *ctx, struct nfs4r_entry *entry, bool own, const struct nfs4r_put *puts, uint32_t nputs);
 	/* New OID for an object created here. Never repeats, also over restarts. */
-	void (*mint)(void *ctx, struct nfs4r_oid *out);
+	void (*oid_watermark)(void *ctx, struct nfs4r_oid *out);
 	/*
 	 * How far the own journal is on stable storage, counted in all that was ever appended to it: no crash takes that away, and whatever waited for the
 	 * disk lies before it (log 8.6).
@@ -104,9 +104,9 @@ struct nfs4r_core_config { /* defaults of what has a key: base/config.def */
 	bool deep;		 /* ask for deep control where shallow would do. New directories come with deep control either way */
 	uint32_t deep_ms;	 /* deep control ends so long after the last directory update below it, deep+ after the last update of an old file
 				  * below it */
-	uint32_t promote_count;	 /* elections paid in different places below a directory within promote_ms that make this server ask for
+	uint32_t escalate_count;	 /* elections paid in different places below a directory within escalate_ms that make this server ask for
 				  * deep control of it (control 7.4); 0 = never */
-	uint32_t promote_ms;	 /* default 10000 */
+	uint32_t escalate_ms;	 /* default 10000 */
 	uint32_t deep_plus_count;/* updates of different old files below a directory within a second that make this server ask for
 				  * deep+ of it (control 7.8); 0 = never */
 	uint32_t contested_ms;	 /* after a deep control was refused, or revoked for something below it, no deep control of that directory is
@@ -117,7 +117,7 @@ struct nfs4r_core_config { /* defaults of what has a key: base/config.def */
 	uint32_t lease_ms;	 /* how long a grant lets a server go on (T_S); 0 = the view is fixed, no leases */
 	uint32_t silence_ms;	 /* a member that is not heard for so long is removed; at least half of lease_ms */
 	enum nfs4r_durability durability; /* what an answer promises (log 5.1); the same on all servers */
-	uint64_t give_up_ms;	 /* local: a server that is outside for so long is given up without being asked (log 9.2); 0 = never */
+	uint64_t abandon_ms;	 /* local: a server that is outside for so long is given up without being asked (log 9.2); 0 = never */
 	uint32_t drift_permille; /* bound on how much faster or slower than real time a server's clock runs; at most 500 */
 	/* windows for distribution, per peer */
 	uint32_t window_entries; /* sent and not yet received; default 4096 */
@@ -151,26 +151,26 @@ enum nfs4r_event_type {
 	NFS4R_EV_STABLE = 10,	/* stable[]: a checkpoint covers these positions (own log included), index = server id */
 	NFS4R_EV_OPENED = 11,	/* oid: one more open for writing here */
 	NFS4R_EV_CLOSED = 12,	/* oid: one fewer; the last close lets control of the file end (control 7.1) */
-	NFS4R_EV_GIVE_UP = 13,	/* peer: an administrator gives up what only this server, which is outside the view, has (log 9.2): its log is sealed
-				 * at the longest copy. Nothing happens if it is a member or sealed already: ask nfs4r_core_may_give_up() first */
+	NFS4R_EV_ABANDON = 13,	/* peer: an administrator gives up what only this server, which is outside the view, has (log 9.2): its log is sealed
+				 * at the longest copy. Nothing happens if it is a member or sealed already: ask nfs4r_core_may_abandon() first */
 	NFS4R_EV_LEAVE = 26,	/* this server is going to be stopped: from now on nothing begins here, and it lets go of what it controls (control 7.12).
 				 * Ask nfs4r_core_leave() after each step. There is no way back */
-	NFS4R_EV_HOLD = 14,	/* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
-	NFS4R_EV_LEFT = 20,	/* left[], during a REPAIR without `oids`: before anything of these objects, which are inexact at the source, changes here */
-	NFS4R_EV_NEWER = 24,	/* left[], oid, log and lsn: before anything of these objects changes here, whose content is taken from a copy that is newer by this entry (log 4.6) */
-	NFS4R_EV_SETTLED = 16,	/* nothing of this copy is in doubt any more (config: doubts) */
+	NFS4R_EV_AWAIT_QUORUM = 14,	/* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
+	NFS4R_EV_OBJECTS_FUZZY = 20,	/* left[], during a REPAIR without `oids`: before anything of these objects, which are inexact at the source, changes here */
+	NFS4R_EV_COPY_NEWER = 24,	/* left[], oid, log and lsn: before anything of these objects changes here, whose content is taken from a copy that is newer by this entry (log 4.6) */
+	NFS4R_EV_DOUBT_CLEARED = 16,	/* nothing of this copy is in doubt any more (config: doubts) */
 	NFS4R_EV_TROUBLE = 30,	/* status: what is in doubt cannot be written here for that reason, so no entry is applied: this server withdraws (log 6.12) until SETTLED */
 	/* Servers (log 9.1, 9.3): kept in memory until done or refused. Ask nfs4r_core_may_...() first, in the same breath */
 	NFS4R_EV_ADD_SERVER = 17,    /* peer, nall, all: it becomes one of the volume. `all`: addresses of all servers, it included, ascending id;
 				      * those of the others matter only if the view has none yet */
-	NFS4R_EV_REMOVE_SERVER = 18, /* peer, give_up: it is taken out */
+	NFS4R_EV_REMOVE_SERVER = 18, /* peer, abandon: it is taken out */
 	NFS4R_EV_RECONFIGURE = 19,   /* set: a majority is lost for good; these are all, the others are off for ever. Said at each of them, and kept over a
 				      * restart; said again with another set it counts instead. 0: it is taken back */
 	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 	NFS4R_EV_ACCEPTED = 22,	/* num: answer to the action ACCEPTED */
 	NFS4R_EV_SYNCED = 23,	/* num: answer to the action SYNC */
-	NFS4R_EV_TOLD = 25,	/* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
+	NFS4R_EV_OWNER_VERSION = 25,	/* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
 				 * needed only when the own copy is older (control 6.9). version 0: it said NOT_PRIMARY */
 	NFS4R_EV_SPACE = 27,	/* space, limits, remarks, stable[]: the room that this server has (log 4.12), measured after it had applied every log up to stable[],
 				 * the own one included; now and then, the first time soon after the start. Without it nothing is refused here */
@@ -185,7 +185,7 @@ struct nfs4r_event {
 	struct nfs4r_msg *msg;
 	struct nfs4r_op *op;
 	struct nfs4r_entry *entry;
-	bool give_up;		/* REMOVE_SERVER: what only it has may be lost */
+	bool abandon;		/* REMOVE_SERVER: what only it has may be lost */
 	nfs4r_servers set;	/* RECONFIGURE */
 	uint32_t nall;
 	const struct nfs4r_address *all; /* of ADD_SERVER: copied within the step */
@@ -193,7 +193,7 @@ struct nfs4r_event {
 	enum nfs4r_status status; /* APPLIED, not ok; TROUBLE; OP_LOCKED */
 	bool changed;		/* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;
-	uint64_t hold;		/* HOLD: the caller's number */
+	uint64_t wait_id;		/* HOLD: the caller's number */
 	uint64_t num;		/* ACCEPTED, SYNCED: of the action */
 	nfs4r_version version;	/* TOLD */
 	const struct nfs4r_space *space;   /* SPACE */
@@ -201,7 +201,7 @@ struct nfs4r_event {
 	const struct nfs4r_remarks *remarks; /* SPACE; NULL: none */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all`; BEYOND; SPACE */
 	uint32_t nleft;		/* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, as was what is */
-	const struct nfs4r_left *left; /* `later`, else taken all the same; LEFT, NEWER */
+	const struct nfs4r_fuzzy_object *left; /* `later`, else taken all the same; LEFT, NEWER */
 };
 
 /*
@@ -210,7 +210,7 @@ struct nfs4r_event {
  */
 enum nfs4r_exactness { NFS4R_EXACT = 1, NFS4R_EXACT_LATER = 2, NFS4R_INEXACT = 3 };
 
-struct nfs4r_left { /* an object that is inexact */
+struct nfs4r_fuzzy_object { /* an object that is inexact */
 	struct nfs4r_oid oid;
 	bool later; /* it is exact at the source, in another version than here. Nothing else is said then */
 	bool kept;  /* the bytes here were exact for longer and stay, under the row of the source */
@@ -251,13 +251,13 @@ enum nfs4r_action_type {
 	NFS4R_ACT_DROP = 15,
 	NFS4R_ACT_SEALED = 16,
 	NFS4R_ACT_REPAIR = 17,
-	NFS4R_ACT_HELD = 18,
+	NFS4R_ACT_QUORUM_DURABLE = 18,
 	NFS4R_ACT_SERVERS = 19,	/* no member. The servers of the adopted view, or their addresses, are others now (nfs4r_core_get_view()). Also in the update of
 				 * started(), if that view has addresses. It comes behind the messages of the step that go to who was taken out */
 	NFS4R_ACT_ACCEPTED = 20,
 	NFS4R_ACT_SYNC = 21,
-	NFS4R_ACT_TOLD = 22,
-	NFS4R_ACT_READS_HERE = 23,
+	NFS4R_ACT_MONOTONIC_READ = 22,
+	NFS4R_ACT_RECHECK_READS = 23,
 };
 
 /* PUT: append the row, or its deletion, to the journal. Never durable itself. */
@@ -333,14 +333,14 @@ struct nfs4r_act_control {
 };
 
 /* TOLD: the object is read at `owner` (nfs4r_core_route_read()), or not any more; for fast-path indexes, like CONTROL. */
-struct nfs4r_act_told {
+struct nfs4r_act_monotonic_read {
 	struct nfs4r_oid oid;
 	nfs4r_server_id owner;
 	bool added;
 };
 
 /* READS_HERE: what is asked of this server may be read here by now (control 7.10): nfs4r_core_route_read() again. */
-struct nfs4r_act_reads_here {
+struct nfs4r_act_recheck_reads {
 	nfs4r_server_id owner;
 };
 
@@ -382,8 +382,8 @@ struct nfs4r_act_repair {
 };
 
 /* HELD: the caller's number in EV_HOLD. */
-struct nfs4r_act_held {
-	uint64_t hold;
+struct nfs4r_act_quorum_durable {
+	uint64_t wait_id;
 };
 
 /*
@@ -412,11 +412,11 @@ struct nfs4r_act_num {
 	ACTION(DROP, drop, nfs4r_act_op)                           \
 	ACTION(SEALED, sealed, nfs4r_act_log)                      \
 	ACTION(REPAIR, repair, nfs4r_act_repair)                   \
-	ACTION(HELD, held, nfs4r_act_held)                         \
+	ACTION(QUORUM_DURABLE, quorum_durable, nfs4r_act_quorum_durable)                         \
 	ACTION(ACCEPTED, accepted, nfs4r_act_num)                  \
 	ACTION(SYNC, sync, nfs4r_act_num)                          \
-	ACTION(TOLD, told, nfs4r_act_told)                         \
-	ACTION(READS_HERE, reads_here, nfs4r_act_reads_here)
+	ACTION(MONOTONIC_READ, monotonic_read, nfs4r_act_monotonic_read)                         \
+	ACTION(RECHECK_READS, recheck_reads, nfs4r_act_recheck_reads)
 
 struct nfs4r_action {
 	enum nfs4r_action_type type;
@@ -497,9 +497,9 @@ struct nfs4r_core_view { /* for people */
 	bool gives;		  /* others may take its copy: that is whole, and it is a member, perhaps only of the view that it accepted last (log 6.5), and copies nothing itself */
 	enum nfs4r_memory memory;
 	nfs4r_servers unheard; /* memory NEW: who has to be heard first */
-	nfs4r_servers given_up; /* asked for by EV_GIVE_UP, not sealed yet */
+	nfs4r_servers abandoned; /* asked for by EV_GIVE_UP, not sealed yet */
 	bool taken_out;	/* this server is none of the adopted view's servers: it answers nothing, and never again as it is */
-	bool has_book; /* `adopted` has addresses; before the start, too, when they are not in it yet */
+	bool has_address_table; /* `adopted` has addresses; before the start, too, when they are not in it yet */
 	bool learner;	/* it is one, and no voter yet */
 	bool left;	/* this server has given its lease back */
 	enum nfs4r_status trouble; /* why it cannot apply an entry, for half a lease already (log 6.12); OK: it can */
@@ -510,7 +510,7 @@ struct nfs4r_core_view { /* for people */
 	char waits[NFS4R_CORE_TEXT]; /* what that waits for; empty: nothing is asked for, or it is on its way */
 	uint64_t reconf_epoch; /* EV_RECONFIGURE was said here, and no view came of it yet; 0: no */
 	nfs4r_servers reconf_set;
-	uint64_t lease_left_ms; /* 0: none */
+	uint64_t lease_remaining_ms; /* 0: none */
 	struct {
 		bool known;	    /* a heartbeat came since start */
 		uint64_t silent_ms; /* since the last one */
@@ -530,22 +530,22 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 
 /* May EV_GIVE_UP be asked of @s? NFS4R_OK, or INVAL + a text: it is a member, it is sealed already, this server is outside. @lost: entries that
  * @s had announced beyond what this server knows anybody else to have. */
-enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len);
+enum nfs4r_status nfs4r_core_may_abandon(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len);
 /* Servers outside the view for which entries are kept here; and those that need what is gone already, as far as this server has heard of them since its start. */
-void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nfs4r_servers *late);
+void nfs4r_core_retained_for(const struct nfs4r_core *c, nfs4r_servers *retained_for, nfs4r_servers *late);
 /*
  * May EV_ADD_SERVER, EV_REMOVE_SERVER, EV_RECONFIGURE be asked? NFS4R_OK, or INVAL + one sentence that says what to do instead.
  * may_remove(): @lost as for may_give_up(), 0 when nothing is lost.
  */
 enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id s, char *why, size_t why_len);
-enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool give_up, uint64_t *lost, char *why, size_t why_len);
+enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool abandon, uint64_t *lost, char *why, size_t why_len);
 enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len);
 /* After EV_LEAVE: does anybody have to wait for the return of this server if it is stopped now (control 7.12)? */
 enum nfs4r_leave {
 	NFS4R_LEAVE_DONE = 1,  /* it controls nothing, everybody knows that, nothing is under way, and it is no member any more, or no view can do without it */
 	NFS4R_LEAVE_WAIT = 2,  /* not yet */
 	NFS4R_LEAVE_CANNOT = 3, /* it can let go of nothing now, nor tell whether it controls anything: it is no member, or has no lease, or, in a view that is fixed, a server is missing */
-	NFS4R_LEAVE_LEFT = 4   /* as DONE, and it has given its lease back (log 6.11): the others make a view without it now; if it stops before that they may make it later */
+	NFS4R_LEAVE_LEASE_RETURNED = 4   /* as DONE, and it has given its lease back (log 6.11): the others make a view without it now; if it stops before that they may make it later */
 };
 enum nfs4r_leave nfs4r_core_leave(const struct nfs4r_core *c);
 /* The loss window: own entries that are not held by a majority yet: how many, their payload bytes, age of the oldest in ms (0: none). */
@@ -584,9 +584,9 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
  * after the read, as is this. @await: what the taint names is being executed or was just now: the bytes may leave when it is committed
  * and in the journal for good, since else nobody might ever bring it. False: not now, ask again soon.
  */
-bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_server_id last_log, nfs4r_lsn last_lsn, bool *await);
+bool nfs4r_core_fuzzy(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_server_id last_log, nfs4r_lsn last_lsn, bool *await);
 /* How exact the copy of @oid is here. @out: unless it is EXACT, at which version it was, and what it waits for, or what never was. */
-enum nfs4r_exactness nfs4r_core_exactness(const struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_left *out);
+enum nfs4r_exactness nfs4r_core_exactness(const struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_fuzzy_object *out);
 /*
  * Log 4.6: may @peer, whose machine crashed, take the copy of @oid here? It may if the copy is exact, or waits for nothing but entries of @peer's log that it has told since it started.
  */
@@ -601,7 +601,7 @@ nfs4r_lsn nfs4r_core_applied(const struct nfs4r_core *c, nfs4r_server_id log);
 struct nfs4r_closed {
 	nfs4r_lsn lsn;	    /* up to which entry of the owner's log the copy has to be; 0: see below */
 	uint64_t inc;	    /* of the owner: after a start without its log's end it gives numbers again */
-	nfs4r_version told; /* the newest that it told of the object and that is not here (control 6.9); 0: none */
+	nfs4r_version owner_version; /* the newest that it told of the object and that is not here (control 6.9); 0: none */
 };
 /*
  * Why does a read of the file @oid go to @owner? lsn 0: not only since closing claims that this start of it announced (control 7.10) wait for updates that are not here.
@@ -624,7 +624,7 @@ struct nfs4r_core_hist {
 struct nfs4r_core_stats {
 	uint64_t elections; /* proposals: of operations, of old files (control 3.8), and of the policy (promotions, narrowing, deep+) */
 	uint64_t elections_waited; /* those that an operation waited for */
-	uint64_t proposals_early; /* came before what they are for was known, and were kept */
+	uint64_t proposals_deferred; /* came before what they are for was known, and were kept */
 	uint64_t reopened; /* closings that were taken back (control 7.1) */
 	uint64_t yielded;  /* claims that ended sooner because others read by them, and elections that they would have saved (control 7.11) */
 	uint64_t yield_regrets;
@@ -632,13 +632,13 @@ struct nfs4r_core_stats {
 	uint64_t conflicts, aborts, revokes_sent, revokes_got, forwards_sent, forwards_served, not_primary, entries_executed,
 		entries_applied, entries_passed, entries_void, releases, bad_messages, delays;
 	uint64_t deep_asked, deep_refused; /* elections that asked deep where shallow would do; those of them that were lost */
-	uint64_t promotions, promotions_lost; /* deep control asked for because of elections below (control 7.4); not granted */
+	uint64_t escalations, escalations_lost; /* deep control asked for because of elections below (control 7.4); not granted */
 	uint64_t raises, raises_lost, drops; /* deep+ asked for (control 7.8), not granted, ended (control 7.9) */
-	uint64_t narrowed; /* deep controls that were replaced by control of what is used (control 7.4) */
+	uint64_t deescalations; /* deep controls that were replaced by control of what is used (control 7.4) */
 	uint64_t reads_served; /* READs of others this server was asked for as the owner */
-	uint64_t claims, controls_own, controls_foreign, ops_waiting, ops_executing, replies_kept, pending_entries;
+	uint64_t claims, controls_own, controls_foreign, ops_waiting, ops_executing, replies_cached, pending_entries;
 	struct nfs4r_core_hist won;	/* PROPOSE to win, operations and policy alike */
-	struct nfs4r_core_hist settled; /* PROPOSE to acked by all */
+	struct nfs4r_core_hist acked_by_all; /* PROPOSE to acked by all */
 	struct nfs4r_core_hist forward; /* FORWARD sent to its answer, NOT_PRIMARY included */
 	struct nfs4r_core_hist reply;	/* executed to answered; 0 when nothing had to be waited for */
 	struct nfs4r_core_hist release; /* begin of closing to RELEASE sent */

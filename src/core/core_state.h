@@ -2,7 +2,7 @@
 /*
  * The state of the core: one struct for each room, or for one file of it, and what the door keeps.
  *
- * A step runs in this order (core.c): the event's handler; then settle_down(), which repeats
+ * A step runs in this order (core.c): the event's handler; then apply_to_fixpoint(), which repeats
  * "commit entries, try waiting operations, try answers, try releases" until nothing moves;
  * then positions and entries that have to go out. Handlers therefore only note what changed
  * (c->dirty). A room calls only those below it: door, recovery, membership, ops, log, policy, control, state. What it has to tell those above

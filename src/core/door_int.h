@@ -23,7 +23,7 @@ const char *core_door_refuses(const struct nfs4r_core *c, nfs4r_server_id from, 
 /* shutdown.c: a stop in order (control 7.12) */
 void core_leave_begin(struct nfs4r_core *c);
 void core_leave_run(struct nfs4r_core *c);
-void core_leave_settle(struct nfs4r_core *c); /* at the end of a step: when it has let go of everything it gives its lease back */
+void core_leave_advance(struct nfs4r_core *c); /* at the end of a step: when it has let go of everything it gives its lease back */
 
 /* view_adopted.c */
 void core_view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r_servers removed, nfs4r_servers anew);

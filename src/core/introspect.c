@@ -30,7 +30,7 @@ void nfs4r_core_get_stats(const struct nfs4r_core *c, struct nfs4r_core_stats *o
 			*(cl->own ? &out->controls_own : &out->controls_foreign) += cl->n;
 	out->ops_waiting = length(c->ops.waiting) + length(c->ops.answering);
 	out->ops_executing = length(c->ops.busy);
-	out->replies_kept = HASH_COUNT(c->ops.replies);
+	out->replies_cached = HASH_COUNT(c->ops.replies);
 	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		out->pending_entries += c->log.logs[s].npend;
 }
@@ -107,7 +107,7 @@ static void info_of(const struct nfs4r_core *c, const struct claim *cl, struct n
 	i->acked_by_all = cl->kind == NFS4R_PROPOSED && quorum_is_all(c, ow->acks);
 	i->acks = ow->acks;
 	i->confirmed = ow->confirmed;
-	i->waiting = ow->holds;
+	i->waiting = ow->users;
 	i->executing = ow->pins;
 	i->ends_in_ms = ends_in(c, ow);
 	i->closes_at = i->closing ? ow->last : 0;
@@ -145,7 +145,7 @@ static bool waits_for_election(const struct nfs4r_core *c, const struct opx *o, 
 
 	*on = 0;
 	for (uint32_t i = 0; i < o->nholds; i++) {
-		const struct own *ow = o->holds[i]->own;
+		const struct own *ow = o->relies_on[i]->own;
 
 		if (!own_is_candidate(ow))
 			continue;
@@ -199,7 +199,7 @@ static void undecided(const struct nfs4r_core *cc, const struct opx *o, struct n
 		return;
 	}
 	ops_needs_of(c, o->op, &nd);
-	if (nd.early == NFS4R_DELAY)
+	if (nd.deferred == NFS4R_DELAY)
 		return;
 	i->wait = NFS4R_WAIT_OTHERS;
 	i->on = in_the_way(c, &nd);
@@ -272,9 +272,9 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
 	out->gives = !out->repairing && ((state_memory_whole(c) && state_repair_is_whole(c)) || FAULT(F_GIVES_HALF_COPY)) &&
 		     (out->member || (c->view.accepted.members & NFS4R_BIT(c->self)));
-	out->given_up = c->view.given_up;
+	out->abandoned = c->view.abandoned;
 	out->taken_out = state_is_taken_out(c);
-	out->has_book = c->started ? c->view.adopted.nbook > 0 : c->view.nadopted > 0;
+	out->has_address_table = c->started ? c->view.adopted.nbook > 0 : c->view.nadopted > 0;
 	out->adding = c->change.add;
 	out->removing = c->change.remove;
 	snprintf(out->waits, sizeof(out->waits), "%s", c->change.waits);
@@ -289,7 +289,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->memory = state_memory_said(c);
 	out->unheard = state_memory_unheard(c);
 	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)
-		out->lease_left_ms = c->view.lease_until == UINT64_MAX ? c->cfg.lease_ms : c->view.lease_until - c->now;
+		out->lease_remaining_ms = c->view.lease_until == UINT64_MAX ? c->cfg.lease_ms : c->view.lease_until - c->now;
 	EACH_PEER(c, s) {
 		out->peer[s].known = c->peers[s].beats;
 		out->peer[s].silent_ms = c->now - c->peers[s].heard_ms;

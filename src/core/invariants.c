@@ -51,7 +51,7 @@ static uint32_t uses(const struct opx *list, const struct claim *cl, bool pins)
 
 	DL_FOREACH(list, o)
 		for (uint32_t i = 0; i < (pins ? o->npins : o->nholds); i++)
-			n += (pins ? o->pins[i] : o->holds[i]) == cl;
+			n += (pins ? o->pins[i] : o->relies_on[i]) == cl;
 	return n;
 }
 
@@ -62,17 +62,17 @@ static bool counts_are_right(const struct nfs4r_core *c, char *why, size_t why_l
 	const struct opx *lists[] = { c->ops.waiting, c->ops.busy, c->ops.answering };
 
 	HASH_ITER(hh, c->control.claims, cl, tmp) {
-		uint32_t holds = 0, pins = 0;
+		uint32_t users = 0, pins = 0;
 
 		if (!cl->own)
 			continue;
 		for (uint32_t i = 0; i < 3; i++) {
-			holds += uses(lists[i], cl, false);
+			users += uses(lists[i], cl, false);
 			pins += uses(lists[i], cl, true);
 		}
-		if (holds != cl->own->holds || pins != cl->own->pins) {
-			snprintf(why, why_len, "claim %llu has %u holds and %u pins, its operations %u and %u", (unsigned long long)cl->key.seq, cl->own->holds,
-				 cl->own->pins, holds, pins);
+		if (users != cl->own->users || pins != cl->own->pins) {
+			snprintf(why, why_len, "claim %llu has %u holds and %u pins, its operations %u and %u", (unsigned long long)cl->key.seq, cl->own->users,
+				 cl->own->pins, users, pins);
 			return false;
 		}
 	}
@@ -81,7 +81,7 @@ static bool counts_are_right(const struct nfs4r_core *c, char *why, size_t why_l
 
 bool nfs4r_core_check(const struct nfs4r_core *c, char *why, size_t why_len)
 {
-	if (!c->cfg.fault && !log_taint_all_named(c)) {
+	if (!c->cfg.fault && !log_fuzzy_all_named(c)) {
 		snprintf(why, why_len, "an object is inexact, and not by any entry");
 		return false;
 	}

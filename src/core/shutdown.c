@@ -42,30 +42,30 @@ static bool is_anybody_down(const struct nfs4r_core *c)
 }
 
 /* Or is something not known yet of what it let go of? */
-static bool holds_anything(const struct nfs4r_core *c)
+static bool controls_anything(const struct nfs4r_core *c)
 {
 	return c->control.asking || c->control.idle || c->control.idle_deep || c->control.closing || ((c->control.released || c->join.owed) && !FAULT(F_LEFT_UNCONFIRMED));
 }
 
-void core_leave_settle(struct nfs4r_core *c)
+void core_leave_advance(struct nfs4r_core *c)
 {
 	if (c->leaving && !c->view.left && nfs4r_core_leave(c) == NFS4R_LEAVE_DONE && state_can_be_spared(c))
 		view_give_back(c);
 }
 
 /* Who has left is removed in a moment, or not before it is silent: what it has let go of it has let go of. */
-static enum nfs4r_leave has_left(const struct nfs4r_core *c)
+static enum nfs4r_leave has_shut_down(const struct nfs4r_core *c)
 {
-	return state_is_member(c, c->self) && c->now < c->view.left_ms + c->cfg.silence_ms ? NFS4R_LEAVE_LEFT : NFS4R_LEAVE_DONE;
+	return state_is_member(c, c->self) && c->now < c->view.remaining_ms + c->cfg.silence_ms ? NFS4R_LEAVE_LEASE_RETURNED : NFS4R_LEAVE_DONE;
 }
 
 enum nfs4r_leave nfs4r_core_leave(const struct nfs4r_core *c)
 {
 	if (c->view.left)
-		return has_left(c);
+		return has_shut_down(c);
 	if (c->halted || not_ready(c) || !state_is_member(c, c->self) || !state_lease_valid(c))
 		return NFS4R_LEAVE_CANNOT;
-	if (!holds_anything(c) && !c->ops.busy && !c->ops.answering)
+	if (!controls_anything(c) && !c->ops.busy && !c->ops.answering)
 		return NFS4R_LEAVE_DONE;
 	return !state_views_on(c) && is_anybody_down(c) ? NFS4R_LEAVE_CANNOT : NFS4R_LEAVE_WAIT;
 }

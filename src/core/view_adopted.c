@@ -17,7 +17,7 @@ void core_view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r
 	view_seal_go_on(c);
 	state_view_set_ready(c);
 	if (c->view.adopted.epoch != old->epoch)
-		log_held_all(c);
+		log_quorum_has_all(c);
 	view_peers_adopted(c, removed, anew);
 	recovery_join_witnesses(c, removed, anew);
 	if (removed | anew)

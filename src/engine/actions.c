@@ -57,16 +57,16 @@ static void control(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		read_router_here(eng, k->owner);
 }
 
-static void told(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+static void monotonic_read(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	const struct nfs4r_act_told *t = nfs4r_act_told(a);
+	const struct nfs4r_act_monotonic_read *t = nfs4r_act_monotonic_read(a);
 
 	engine_filter_change(eng->runtime.fastpath, &t->oid, t->owner, NFS4R_SHALLOW, t->added);
 }
 
 static void readable_here(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	read_router_here(eng, nfs4r_act_reads_here(a)->owner);
+	read_router_here(eng, nfs4r_act_recheck_reads(a)->owner);
 }
 
 static void truncate_log(struct nfs4r_engine *eng, const struct nfs4r_action *a)
@@ -135,9 +135,9 @@ static void servers(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	membership_adopted(eng);
 }
 
-static void held(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+static void quorum_durable(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	update_commit_held(eng, nfs4r_act_held(a)->hold);
+	update_commit_quorum_durable(eng, nfs4r_act_quorum_durable(a)->wait_id);
 }
 
 /* ---- halted ---- */
@@ -182,12 +182,12 @@ const struct engine_actions engine_actions = {
 		[NFS4R_ACT_DROP] = drop,
 		[NFS4R_ACT_SEALED] = sealed,
 		[NFS4R_ACT_REPAIR] = resync_start,
-		[NFS4R_ACT_HELD] = held,
+		[NFS4R_ACT_QUORUM_DURABLE] = quorum_durable,
 		[NFS4R_ACT_SERVERS] = servers,
 		[NFS4R_ACT_ACCEPTED] = accepted,
 		[NFS4R_ACT_SYNC] = synced,
-		[NFS4R_ACT_TOLD] = told,
-		[NFS4R_ACT_READS_HERE] = readable_here,
+		[NFS4R_ACT_MONOTONIC_READ] = monotonic_read,
+		[NFS4R_ACT_RECHECK_READS] = readable_here,
 	},
 	.muted = {
 		[NFS4R_ACT_EXECUTE] = execute_muted,

@@ -165,9 +165,9 @@ static enum nfs4r_status check_durability(const struct nfs4r_config *cfg, char *
 		return bad(why, len, "REPL: Durability must be local, commit or majority; the same on every server");
 	if (cfg->durability != NFS4R_DURABILITY_LOCAL && cfg->lease_ms == 0)
 		return bad(why, len, "REPL: Durability = commit or majority needs a view that can change: remove Lease = 0 from Tuning, or write Durability = local");
-	if (cfg->give_up_ms && cfg->lease_ms == 0)
+	if (cfg->abandon_ms && cfg->lease_ms == 0)
 		return bad(why, len, "REPL: Abandon_After needs a view that can change: remove Lease = 0 from Tuning, or write Abandon_After = 0");
-	if (cfg->give_up_ms && cfg->durability != NFS4R_DURABILITY_LOCAL)
+	if (cfg->abandon_ms && cfg->durability != NFS4R_DURABILITY_LOCAL)
 		return bad(why, len, "REPL: Abandon_After is only for Durability = local; with commit and majority the others never wait for a failed server");
 	if (cfg->conflicts_dir[0] && cfg->conflicts_dir[0] != '/')
 		return bad(why, len, "REPL: Conflicts is not an absolute path; write a directory outside the exported one, or omit the key for Store/conflicts");

@@ -61,7 +61,7 @@ static void tree_commit(void *ctx, struct nfs4r_entry *entry, bool own, const st
 	struct nfs4r_engine *eng = ctx;
 
 	if (entry->joined.pid.server)
-		engine_filter_hold(eng->runtime.fastpath);
+		engine_filter_block(eng->runtime.fastpath);
 	enum nfs4r_status st = nfs4r_store_commit(eng->store, entry, own, puts, nputs);
 
 	if (st != NFS4R_OK) {
@@ -71,9 +71,9 @@ static void tree_commit(void *ctx, struct nfs4r_entry *entry, bool own, const st
 	}
 }
 
-static void tree_mint(void *ctx, struct nfs4r_oid *out)
+static void tree_oid_watermark(void *ctx, struct nfs4r_oid *out)
 {
-	nfs4r_store_mint(((struct nfs4r_engine *)ctx)->store, out);
+	nfs4r_store_oid_watermark(((struct nfs4r_engine *)ctx)->store, out);
 }
 
 static uint64_t tree_synced(void *ctx)
@@ -250,7 +250,7 @@ static void *timer_thread(void *arg)
 
 static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
-	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_mint, tree_synced };
+	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_oid_watermark, tree_synced };
 	struct nfs4r_core_config c = { 0 };
 
 	nfs4r_core_config_init(&c);
@@ -373,7 +373,7 @@ static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_
 	cfg.views.silence_ms = eng->cfg.silence_ms;
 	cfg.views.drift_permille = eng->cfg.drift_permille;
 	cfg.durability = eng->cfg.durability;
-	cfg.held = true;
+	cfg.paused = true;
 	nfs4r_config_compare(&eng->cfg, &cfg);
 	membership_go_online(eng, &cfg);
 	/* A connection that is silent for longer is of no use to anybody, and after a cut a new one is quicker than TCP's growing timers. */

@@ -39,7 +39,7 @@ struct nfs4r_config {
 	uint32_t revoke_ms;	  /* how long control stays after another server asked for it */
 	uint32_t turn_ms;	  /* how long use keeps control that other servers ask for all the time (control 7.5); 0 = for ever */
 	uint32_t announce_ms;	  /* how long after its last close other servers may read their copies of a file (control 7.10) */
-	uint32_t promote_after;	  /* elections below a directory until all of it is asked for; 0 = never */
+	uint32_t escalate_after;	  /* elections below a directory until all of it is asked for; 0 = never */
 	uint32_t deep_plus_after; /* updates of different old files below a directory until deep+ is asked for; 0 = never */
 	uint32_t contested_ms;	  /* no deep control of a directory for so long after others wanted something in it */
 	uint32_t share_reads;	  /* READs served because of deep control until it is narrowed; 0 = never */
@@ -50,7 +50,7 @@ struct nfs4r_config {
 	uint32_t silence_ms;	  /* a member that is not heard for so long is removed */
 	uint32_t drift_permille;  /* bound on how much faster or slower a server's clock runs than another's */
 	uint32_t durability;	  /* enum nfs4r_durability: what an answer promises (core.h); equal on all servers */
-	uint64_t give_up_ms;	  /* local: a server that is outside for so long is given up; 0 = only when an administrator says so */
+	uint64_t abandon_ms;	  /* local: a server that is outside for so long is given up; 0 = only when an administrator says so */
 	char conflicts_dir[1024]; /* where undone updates are saved; empty: "conflicts" in store_dir */
 	bool stale_reads;	  /* without a lease, reads are answered from this server's copy all the same */
 	uint32_t checkpoint_ms;	  /* default 5000 */

@@ -16,11 +16,11 @@ static uint64_t controls(const struct nfs4r_engine *eng)
 
 static bool goes_on(enum nfs4r_leave how)
 {
-	return how == NFS4R_LEAVE_WAIT || how == NFS4R_LEAVE_LEFT;
+	return how == NFS4R_LEAVE_WAIT || how == NFS4R_LEAVE_LEASE_RETURNED;
 }
 
 /* The lock is held. */
-static enum nfs4r_leave wait_until_left(struct nfs4r_engine *eng)
+static enum nfs4r_leave wait_until_shut_down(struct nfs4r_engine *eng)
 {
 	uint64_t until = engine_now_ms() + eng->cfg.stop_wait_ms;
 	enum nfs4r_leave how;
@@ -34,7 +34,7 @@ static enum nfs4r_leave wait_until_left(struct nfs4r_engine *eng)
 }
 
 /* Also when it released everything, and some member has not confirmed that: that one may have it as controlled when it is back. */
-static void say_kept(struct nfs4r_engine *eng, enum nfs4r_leave how, uint64_t left)
+static void say_unreleased(struct nfs4r_engine *eng, enum nfs4r_leave how, uint64_t left)
 {
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: shutting down with %" PRIu64 " controls not released, or releases not confirmed by all servers (%s): with Durability = local the others may wait for these objects until this server returns",
 		   eng->cfg.volume_name, left,
@@ -53,14 +53,14 @@ void engine_leave(struct nfs4r_engine *eng)
 	had = controls(eng);
 	if (!eng->runtime.halt.why[0])
 		engine_step(eng, &ev);
-	how = wait_until_left(eng);
+	how = wait_until_shut_down(eng);
 	left = controls(eng);
 	pthread_mutex_unlock(&eng->lock);
-	if (how == NFS4R_LEAVE_DONE || how == NFS4R_LEAVE_LEFT) {
+	if (how == NFS4R_LEAVE_DONE || how == NFS4R_LEAVE_LEASE_RETURNED) {
 		if (had)
 			engine_log(eng, NFS4R_LOG_INFO, "volume %s: all controls were released before shutdown, in %.2f s", eng->cfg.volume_name,
 				   (double)(engine_now_ms() - begun) / 1000);
 	} else if (how == NFS4R_LEAVE_WAIT || had || left) {
-		say_kept(eng, how, left);
+		say_unreleased(eng, how, left);
 	}
 }

@@ -27,8 +27,8 @@
 #define SHARE_NODES (RPC_BATCH_NODES / 2) /* each message has its number before it */
 #define SLOW_TIMES 8			  /* slower than the fastest, and the rest would take longer than a stall may */
 
-struct rpc_early {
-	struct rpc_early *next;
+struct rpc_out_of_order {
+	struct rpc_out_of_order *next;
 	uint64_t number;
 	struct nfs4r_msg *msg;
 	uint64_t wire, bytes; /* as they came; of memory */
@@ -38,7 +38,7 @@ static struct rpc_conn *bulk_conn(const struct rpc_peer *p, uint32_t i)
 {
 	struct rpc_conn *c = p->conns[NFS4R_LANE_BULK + i];
 
-	return c && c->state == RPC_CONN_READY && !c->held ? c : NULL;
+	return c && c->state == RPC_CONN_READY && !c->paused ? c : NULL;
 }
 
 /* ---- out ---- */
@@ -325,9 +325,9 @@ static void tell_taken(struct rpc_peer *p)
 	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_TAKEN, .number = p->bulk.taken };
 	struct rpc_conn *c = p->conns[NFS4R_LANE_CONTROL];
 
-	if (p->bulk.told == p->bulk.taken || !c || c->own.bytes > RPC_READ_BYTES)
+	if (p->bulk.acknowledged == p->bulk.taken || !c || c->own.bytes > RPC_READ_BYTES)
 		return;
-	p->bulk.told = p->bulk.taken;
+	p->bulk.acknowledged = p->bulk.taken;
 	p->bulk.untold_bytes = 0;
 	rpc_conn_tell(c, &m);
 }
@@ -350,7 +350,7 @@ void rpc_bulk_tick(struct rpc_peer *p, uint64_t now)
 
 /* ---- in ---- */
 
-static void early_free(struct rpc_early *e)
+static void out_of_order_free(struct rpc_out_of_order *e)
 {
 	nfs4r_msg_fini(e->msg);
 	free(e->msg);
@@ -358,10 +358,10 @@ static void early_free(struct rpc_early *e)
 }
 
 /* Takes over @m. */
-static void bulk_early(struct rpc_conn *c, uint64_t number, struct nfs4r_msg *m, size_t len)
+static void bulk_out_of_order(struct rpc_conn *c, uint64_t number, struct nfs4r_msg *m, size_t len)
 {
 	struct rpc_bulk *b = &c->peer->bulk;
-	struct rpc_early **at = &b->early, *e;
+	struct rpc_out_of_order **at = &b->early, *e;
 
 	while (*at && (*at)->number < number)
 		at = &(*at)->next;
@@ -373,10 +373,10 @@ static void bulk_early(struct rpc_conn *c, uint64_t number, struct nfs4r_msg *m,
 			rpc_conn_fail(c, "no memory");
 		return;
 	}
-	*e = (struct rpc_early){ *at, number, m, len, sizeof(*e) + nfs4r_msg_memory(m) };
+	*e = (struct rpc_out_of_order){ *at, number, m, len, sizeof(*e) + nfs4r_msg_memory(m) };
 	*at = e;
-	b->early_bytes += e->bytes;
-	if (b->early_bytes > c->rpc->cfg.queue_bytes_max + NFS4R_MESSAGE_MAX)
+	b->out_of_order_bytes += e->bytes;
+	if (b->out_of_order_bytes > c->rpc->cfg.queue_bytes_max + NFS4R_MESSAGE_MAX)
 		rpc_peer_down(c->peer, false, "it sent too much data after a missing message");
 }
 
@@ -393,7 +393,7 @@ void rpc_bulk_received(struct rpc_conn *c, const void *bytes, size_t len)
 	struct rpc_bulk *b = &p->bulk;
 	uint64_t number = c->announced;
 	struct nfs4r_msg *m = rpc_peer_decode(c, bytes, len);
-	struct rpc_early *e;
+	struct rpc_out_of_order *e;
 
 	c->announced = 0;
 	if (!m)
@@ -406,13 +406,13 @@ void rpc_bulk_received(struct rpc_conn *c, const void *bytes, size_t len)
 		return;
 	}
 	if (number != b->taken + 1) {
-		bulk_early(c, number, m, len);
+		bulk_out_of_order(c, number, m, len);
 		return;
 	}
 	bulk_deliver(p, m, len);
 	while ((e = b->early) != NULL && e->number == b->taken + 1) {
 		b->early = e->next;
-		b->early_bytes -= e->bytes;
+		b->out_of_order_bytes -= e->bytes;
 		bulk_deliver(p, e->msg, e->wire);
 		free(e);
 	}
@@ -426,10 +426,10 @@ void rpc_bulk_reset(struct rpc_peer *p)
 
 	rpc_nodes_free(b->head);
 	while (b->early) {
-		struct rpc_early *e = b->early;
+		struct rpc_out_of_order *e = b->early;
 
 		b->early = e->next;
-		early_free(e);
+		out_of_order_free(e);
 	}
 	memset(b, 0, sizeof(*b));
 }

@@ -123,7 +123,7 @@ static void conn_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
 /* Nothing more of it is read while the peer has too much under way here. */
 static void conn_stop_if_full(struct rpc_conn *c)
 {
-	if (rpc_conn_dead(c) || c->held || !rpc_conn_is_full(c))
+	if (rpc_conn_dead(c) || c->paused || !rpc_conn_is_full(c))
 		return;
 	c->stopped = true;
 	uv_read_stop((uv_stream_t *)&c->tcp);
@@ -174,11 +174,11 @@ void rpc_conn_start(struct rpc_conn *c)
 
 void rpc_conn_resume(struct rpc_conn *c)
 {
-	if (!c->held)
+	if (!c->paused)
 		return;
-	c->held = false;
+	c->paused = false;
 	rpc_record_parse(c);
-	if (rpc_conn_dead(c) || c->held)
+	if (rpc_conn_dead(c) || c->paused)
 		return;
 	if (rpc_conn_is_full(c)) {
 		c->stopped = true;
@@ -400,7 +400,7 @@ void rpc_conn_linger(struct rpc_conn *c)
 	c->peer = NULL;
 	c->state = RPC_CONN_LINGER;
 	c->created_ms = uv_now(&c->rpc->loop);
-	c->held = false;
+	c->paused = false;
 	c->in_len = c->fragment_left = 0;
 	uv_read_start((uv_stream_t *)&c->tcp, conn_alloc, conn_read);
 	rpc_conn_flush(c);

@@ -222,7 +222,7 @@ static uint32_t keys_mismatch(const struct nfs4r_rpc_config *cfg, const struct n
 		const char *value = there ? there->value : "";
 		bool equal = strcmp(here->value, value) == 0;
 
-		if (here->told || equal != here->differs)
+		if (here->reported || equal != here->differs)
 			continue;
 		if (equal)
 			snprintf(text, CAUSE_TEXT, "%s must differ: servers %u and %u both have \"%s\"; write another value on each server", here->key, cfg->self,
@@ -396,7 +396,7 @@ static void remember_version(struct rpc_conn *c, const struct nfs4r_hello *h)
 }
 
 /* What of its configuration is only told (nfs4r_rpc_tell()). One line when that changes, of any of its connections. */
-static void compare_told(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_hello *h)
+static void compare_reported(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_hello *h)
 {
 	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
 	char raw[NFS4R_WHY] = "", text[NFS4R_WHY];
@@ -405,7 +405,7 @@ static void compare_told(struct rpc_conn *c, struct rpc_peer *p, const struct nf
 	for (uint32_t i = 0; i < cfg->nkeys; i++) {
 		const struct nfs4r_hello_key *here = &cfg->keys[i], *there = find_key(h, here->key);
 
-		if (!here->told || !there || strcmp(here->value, there->value) == 0 || len >= sizeof(raw))
+		if (!here->reported || !there || strcmp(here->value, there->value) == 0 || len >= sizeof(raw))
 			continue;
 		len += (size_t)snprintf(raw + len, sizeof(raw) - len, "%s%s differs: server %u has \"%s\", server %u has \"%s\"", len ? "; " : "", here->key, cfg->self,
 					here->value, h->server, there->value);
@@ -416,9 +416,9 @@ static void compare_told(struct rpc_conn *c, struct rpc_peer *p, const struct nf
 	memcpy(p->differs, text, sizeof(text));
 	pthread_mutex_unlock(&p->lock);
 	if (changed && text[0])
-		rpc_log_often(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_TOLD, p->ep.id, NULL), NULL, "%s; write the same on all servers: the most permissive policy applies to the whole volume", text);
+		rpc_log_often(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REPORTED, p->ep.id, NULL), NULL, "%s; write the same on all servers: the most permissive policy applies to the whole volume", text);
 	else if (changed)
-		rpc_log_often(c->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_TOLD, p->ep.id, NULL), NULL, "server %u has the same export policy again", h->server);
+		rpc_log_often(c->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_REPORTED, p->ep.id, NULL), NULL, "server %u has the same export policy again", h->server);
 }
 
 /* A server that we call, or should, knows us: now is the time to call it. */
@@ -501,7 +501,7 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 		return;
 	}
 	p = rpc_peer_of(c->rpc, h->server);
-	compare_told(c, p, h);
+	compare_reported(c, p, h);
 	if (h->asks || c->asks) {
 		asked(c, p);
 		return;

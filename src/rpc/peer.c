@@ -120,14 +120,14 @@ void rpc_peer_lane_ready(struct rpc_conn *c)
 	if (c->lane == NFS4R_LANE_BULK && p->rpc->cfg.connections > 1)
 		rpc_tune_shared((uv_handle_t *)&c->tcp);
 	else if (c->lane == NFS4R_LANE_REQUEST)
-		rpc_tune_held((uv_handle_t *)&c->tcp);
+		rpc_tune_paused((uv_handle_t *)&c->tcp);
 	if (p->up) {
 		rpc_bulk_flush(p);
 		if (is_ready(c))
 			rpc_warm_begin(c);
 		return;
 	}
-	c->held = true;
+	c->paused = true;
 	uv_read_stop((uv_stream_t *)&c->tcp);
 	if (p->caller && c->lane == NFS4R_LANE_CONTROL) {
 		for (uint32_t i = 0; i < NFS4R_LANE_BULK + p->rpc->cfg.connections; i++) {
@@ -279,12 +279,12 @@ static void peer_shun(struct rpc_peer *p)
 	p->shun_until_ms = now + p->shun_ms;
 }
 
-void nfs4r_rpc_hold(struct nfs4r_rpc *rpc, nfs4r_server_id peer, bool hold)
+void nfs4r_rpc_pause(struct nfs4r_rpc *rpc, nfs4r_server_id peer, bool pause)
 {
 	if (!rpc || peer < 1 || peer > NFS4R_SERVERS_MAX)
 		return;
-	atomic_store(&rpc->peers[peer].full, hold);
-	if (!hold)
+	atomic_store(&rpc->peers[peer].full, pause);
+	if (!pause)
 		uv_async_send(&rpc->wake);
 }
 
@@ -340,7 +340,7 @@ struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t 
 			peer_broke(c, bytes, len, why);
 		return NULL;
 	}
-	if (c->lane != nfs4r_lane_of(m->type)) { /* there it would pass by nfs4r_rpc_hold(), or by what is taken of lane CONTROL (pace.c) */
+	if (c->lane != nfs4r_lane_of(m->type)) { /* there it would pass by nfs4r_rpc_pause(), or by what is taken of lane CONTROL (pace.c) */
 		static const char *const names[] = { "it belongs to lane CONTROL", "it belongs to lane REQUEST", "it belongs to lane BULK" };
 
 		why = names[nfs4r_lane_of(m->type)];
@@ -496,11 +496,11 @@ void rpc_conn_tick(struct rpc_conn *c, uint64_t now)
 	case RPC_CONN_READY:
 		if (c->stopped) /* it is not asked, and so it may be silent */
 			c->received_ms = now;
-		if (c->held ? now - c->created_ms > 2 * rpc->handshake_ms :
+		if (c->paused ? now - c->created_ms > 2 * rpc->handshake_ms :
 			      now - c->received_ms > rpc->cfg.silence_ms)
-			rpc_conn_fail(c, c->held ? "its other lanes did not connect within %" PRIu64 " ms" :
+			rpc_conn_fail(c, c->paused ? "its other lanes did not connect within %" PRIu64 " ms" :
 						   "nothing was heard from it for %" PRIu64 " ms",
-				      now - (c->held ? c->created_ms : c->received_ms));
+				      now - (c->paused ? c->created_ms : c->received_ms));
 		else if (now - c->pinged_ms >= rpc->ping_ms)
 			rpc_conn_keepalive(c, false, uv_hrtime());
 		break;

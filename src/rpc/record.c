@@ -132,7 +132,7 @@ void rpc_record_parse(struct rpc_conn *c)
 		return;
 	c->parsing = true;
 	rpc_pace_begin(c);
-	while (!rpc_conn_dead(c) && !c->held && !rpc_conn_is_full(c)) {
+	while (!rpc_conn_dead(c) && !c->paused && !rpc_conn_is_full(c)) {
 		if (c->fragment_left > 0 || c->fragment_last) {
 			if (!record_fragment(c, &pos))
 				break;

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "rpc/rpc_internal.h"
 
-static bool may_be_told(const struct rpc_conn *c)
+static bool may_be_disclosed(const struct rpc_conn *c)
 {
 	return c->named && !c->stranger;
 }
@@ -26,14 +26,14 @@ void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal caus
 	struct rpc_peer *p = c->peer;
 	uint64_t key = rpc_log_key(RPC_LOG_REFUSED + cause, who, &c->addr);
 
-	if (may_be_told(c)) /* somebody who corrects one mistake hears of the next at once */
+	if (may_be_disclosed(c)) /* somebody who corrects one mistake hears of the next at once */
 		rpc_log_often(rpc, NFS4R_LOG_WARN, key, text, "refused server %u (%s): %s", who, c->from, text);
 	else if (who)
 		rpc_log_limited(rpc, NFS4R_LOG_WARN, key, "refused server %u (%s): %s", who, c->from, text);
 	else
 		rpc_log_limited(rpc, NFS4R_LOG_WARN, key, "refused a call from %s: %s", c->from, text);
 	m.refused.cause = cause;
-	if (may_be_told(c))
+	if (may_be_disclosed(c))
 		snprintf(m.refused.text, sizeof(m.refused.text), "%s", text);
 	rpc_conn_tell(c, &m);
 	rpc_conn_linger(c);
@@ -105,7 +105,7 @@ static void cause_text(const struct rpc_conn *c, uint32_t cause, char *out, size
 	}
 }
 
-void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *told)
+void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *disclosed)
 {
 	struct rpc_peer *p = c->peer;
 	char text[NFS4R_TEXT_TIMES * NFS4R_REFUSED_TEXT_MAX + 1];
@@ -115,8 +115,8 @@ void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *told)
 		rpc_conn_fail(c, "sent a refusal before its identity");
 		return;
 	}
-	if (told[0]) {
-		nfs4r_text_line(text, sizeof(text), told);
+	if (disclosed[0]) {
+		nfs4r_text_line(text, sizeof(text), disclosed);
 	} else {
 		cause_text(c, cause, text, sizeof(text));
 		len = strlen(text);

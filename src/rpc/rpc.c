@@ -89,7 +89,7 @@ void nfs4r_rpc_compare(struct nfs4r_rpc_config *cfg, const char *key, const char
 void nfs4r_rpc_tell(struct nfs4r_rpc_config *cfg, const char *key, const char *value)
 {
 	nfs4r_rpc_compare(cfg, key, value, false);
-	cfg->keys[cfg->nkeys - 1].told = true;
+	cfg->keys[cfg->nkeys - 1].reported = true;
 }
 
 /* ---- the loop's thread ---- */
@@ -233,7 +233,7 @@ static int listener_fd(struct nfs4r_rpc *rpc, uint32_t i)
 }
 
 /* Until begin: what listens keeps its address and port, and takes no calls. */
-static enum nfs4r_status hold(struct nfs4r_rpc *rpc, char *why)
+static enum nfs4r_status listen_only(struct nfs4r_rpc *rpc, char *why)
 {
 	for (uint32_t i = 0; i < rpc->nlisteners; i++)
 		if (listener_fd(rpc, i) >= 0 && shutdown(listener_fd(rpc, i), SHUT_RD) != 0 && errno != ENOTCONN)
@@ -277,7 +277,7 @@ static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
 	rpc->pace.data = rpc;
 	if (rpc_warm_init(rpc) != NFS4R_OK)
 		return rpc_bad_config(why, "no memory for the transport");
-	return rpc->cfg.held ? hold(rpc, why) : thread_start(rpc, why);
+	return rpc->cfg.paused ? listen_only(rpc, why) : thread_start(rpc, why);
 }
 
 enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,

@@ -64,7 +64,7 @@ struct nfs4r_rpc_config { /* defaults of what has a key: base/config.def */
 	struct nfs4r_endpoint servers[NFS4R_SERVERS_MAX]; /* self included: its entry is where to listen */
 	uint64_t view;		  /* the view that says who the servers are; 0: the configuration does, and must be equal on all */
 	nfs4r_servers gone;	  /* taken out of the volume: what they are told when they call */
-	bool held;		     /* start takes the address and port, and no more: nfs4r_rpc_begin() does the rest */
+	bool paused;		     /* start takes the address and port, and no more: nfs4r_rpc_begin() does the rest */
 	uint32_t connect_retry_ms;   /* default 250 */
 	uint32_t shun_ms;	     /* a peer that sent what cannot be decoded is not connected with for so long, at the next times for twice as long, at most a minute; default 1000 */
 	uint32_t listen_wait_ms;     /* so long start waits for its own name, address or port, when they are not there yet; default 0 */
@@ -144,7 +144,7 @@ uint64_t nfs4r_rpc_answers(struct nfs4r_rpc *rpc, nfs4r_server_id to);
  * however long that takes. One message may still be delivered after the call, none if it comes on the transport's thread. Holds for later connections of the peer, too, until
  * @hold is false. Any thread. Does not block. NULL, or an id out of range: nothing happens.
  */
-void nfs4r_rpc_hold(struct nfs4r_rpc *rpc, nfs4r_server_id peer, bool hold);
+void nfs4r_rpc_pause(struct nfs4r_rpc *rpc, nfs4r_server_id peer, bool pause);
 
 /*
  * What @peer sent is nothing that a server of the volume sends: the connections end, `down` says @why, and it is neither called nor let in for cfg.shun_ms, longer each time.

@@ -97,7 +97,7 @@ struct rpc_conn {
 	struct rpc_peer *peer;	      /* NULL until a caller's HELLO is accepted */
 	enum rpc_conn_state state;
 	bool caller; /* we opened it */
-	bool held;   /* ready, but not read from until all lanes are */
+	bool paused;   /* ready, but not read from until all lanes are */
 	bool stopped; /* not read from while the peer has too much under way here */
 	bool asks;   /* the question of a server that is not called (hello.c): no part of its peer's connections */
 	bool came;     /* it was not opened here */
@@ -148,7 +148,7 @@ struct rpc_warm {
 	uint64_t bytes, since_ms; /* sent since then, since the last line of the log */
 };
 
-struct rpc_early;
+struct rpc_out_of_order;
 
 /* Lane BULK of a peer (bulk.c). */
 struct rpc_bulk {
@@ -156,10 +156,10 @@ struct rpc_bulk {
 	struct rpc_node *head, *tail; /* given and not known to be taken, ascending */
 	uint64_t kept_bytes;   /* of them; part of the queue's */
 	uint32_t again;	       /* of them have no connection */
-	uint64_t taken, told;  /* the other way: delivered in order; what the peer knows of it */
+	uint64_t taken, acknowledged;  /* the other way: delivered in order; what the peer knows of it */
 	uint64_t untold_bytes;
-	struct rpc_early *early; /* came before one that is missing, ascending */
-	uint64_t early_bytes;
+	struct rpc_out_of_order *early; /* came before one that is missing, ascending */
+	uint64_t out_of_order_bytes;
 	uint64_t recall_ms, ticked_ms;
 };
 
@@ -260,7 +260,7 @@ __attribute__((format(printf, 3, 4))) void rpc_log(struct nfs4r_rpc *rpc, enum n
 __attribute__((format(printf, 4, 5))) void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *fmt, ...);
 /* At most RPC_LOG_OFTEN, and one with the same @each, its digits aside; NULL: as many. */
 __attribute__((format(printf, 5, 6))) void rpc_log_often(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *each, const char *fmt, ...);
-enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106, RPC_LOG_CONGESTION = 107, RPC_LOG_BULK = 108, RPC_LOG_UP = 109, RPC_LOG_TOLD = 110, RPC_LOG_WARM = 111, RPC_LOG_PACE = 112 };
+enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106, RPC_LOG_CONGESTION = 107, RPC_LOG_BULK = 108, RPC_LOG_UP = 109, RPC_LOG_REPORTED = 110, RPC_LOG_WARM = 111, RPC_LOG_PACE = 112 };
 uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr);
 
 /* queue.c; the holder's lock, if it has one, is the caller's business */
@@ -293,8 +293,8 @@ void rpc_tune(struct nfs4r_rpc *rpc, const uv_handle_t *h);
 
 /* One of several connections that carry a lane together: the kernel takes little beyond what it sends at once. */
 void rpc_tune_shared(const uv_handle_t *h);
-/* The other side may take nothing for long (nfs4r_rpc_hold): TCP does not end the connection for that. */
-void rpc_tune_held(const uv_handle_t *h);
+/* The other side may take nothing for long (nfs4r_rpc_pause): TCP does not end the connection for that. */
+void rpc_tune_paused(const uv_handle_t *h);
 
 /* pace.c: what one server's lane CONTROL may take of a processor */
 #define RPC_PACE_WINDOW_MS 100
@@ -377,7 +377,7 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h);
 void rpc_uuid_text(const uint8_t u[16], char out[40]);
 /* @who: who it says it is; 0: it did not say. */
 void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text);
-void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *told); /* @told is empty where nothing may be told */
+void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *disclosed); /* @told is empty where nothing may be told */
 
 /* peer.c */
 /* A peer of the volume, or NULL. Transport's thread. */

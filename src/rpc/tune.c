@@ -51,7 +51,7 @@ void rpc_tune_shared(const uv_handle_t *h)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
 }
 
-void rpc_tune_held(const uv_handle_t *h)
+void rpc_tune_paused(const uv_handle_t *h)
 {
 	unsigned never = 0;
 	uv_os_fd_t fd;

@@ -51,7 +51,7 @@
 #define WHY_LEN NFS4R_WHY
 #define BOOT_ID_LEN 40
 #define NLOGS (NFS4R_SERVERS_MAX + 1)
-#define MINT_GEN_SHIFT 32 /* in the incarnation of an OID: above, the generation of its creator's log; below, the counter of runs */
+#define OID_GEN_SHIFT 32 /* in the incarnation of an OID: above, the generation of its creator's log; below, the counter of runs */
 
 /* ---- objects --------------------------------------------------------- */
 
@@ -217,7 +217,7 @@ struct nfs4r_meta { /* what LMDB says about itself, in one record */
 	nfs4r_server_id self;
 	nfs4r_journal_pos pos; /* everything before it is in LMDB */
 	nfs4r_lsn applied[NLOGS], truncated[NLOGS];
-	struct nfs4r_inc mint[NLOGS]; /* .random = sequence */
+	struct nfs4r_inc oid_watermark[NLOGS]; /* .random = sequence */
 	struct nfs4r_inc inc; /* latest incarnation begun before pos; counter 0 = none */
 	char boot_id[BOOT_ID_LEN];
 	bool tail_lost;
@@ -426,7 +426,7 @@ bool store_log_reserve(struct nfs4r_log *l, nfs4r_lsn lsn);
 void store_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
 		   const struct nfs4r_oid *created);
 /* Move applied over what is there; the mint of the log's owner goes with it. */
-void store_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *mint);
+void store_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *watermark);
 const struct nfs4r_logent *store_log_at(const struct nfs4r_log *l, nfs4r_lsn lsn);
 /* An entry that is there, beyond applied, created @oid. */
 bool store_log_made(const struct nfs4r_log *l, const struct nfs4r_oid *oid);
@@ -439,7 +439,7 @@ nfs4r_lsn store_log_next(const struct nfs4r_log *l, nfs4r_lsn lsn);
 nfs4r_lsn store_log_truncated(const struct nfs4r_log *l);
 void store_log_truncate(struct nfs4r_log *l, nfs4r_lsn until);
 /* End the generation of @seal there. Nothing happens if it has ended. false: the log has not come so far. */
-bool store_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *mint);
+bool store_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *watermark);
 /* Positions from elsewhere; no entry is left. */
 void store_log_clear(struct nfs4r_log *l);
 void store_log_found(struct nfs4r_log *l, nfs4r_lsn applied, nfs4r_lsn truncated);
@@ -476,12 +476,12 @@ uint32_t store_marks_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *o
 /* The version to mark @oid with; 0 = needs no mark. Under change: nobody else alters the overlay's tables. */
 nfs4r_version store_unmarked(struct nfs4r_store *s, const struct nfs4r_oid *oid);
 
-struct nfs4r_kept_bytes { /* a REC_BYTES */
+struct nfs4r_inline_bytes { /* a REC_BYTES */
 	struct nfs4r_oid oid;
 	nfs4r_journal_pos pos, end;
 };
 
-struct nfs4r_begun { /* an entry that comes from elsewhere, between begin() and commit(): its objects' files may have a part of it */
+struct nfs4r_foreign_intent { /* an entry that comes from elsewhere, between begin() and commit(): its objects' files may have a part of it */
 	nfs4r_server_id log;
 	nfs4r_lsn lsn;
 	uint32_t n;
@@ -517,17 +517,17 @@ struct nfs4r_store {
 	nfs4r_lsn owners_have[NLOGS]; /* others' logs, for good */
 	uint32_t waiters; /* who waits until entries are contiguous */
 	pthread_cond_t whole; /* of change */
-	uint64_t mint_seq;
+	uint64_t oid_seq;
 	struct nfs4r_extent *dropped; /* at open: touched by others' entries that count for nothing since, and that LMDB did not hold, or that were begun and not committed */
 	uint32_t ndropped, dropped_cap;
 	struct nfs4r_given_back *given_back; /* at open: what those entries had made of the objects */
 	uint32_t ngiven_back, given_back_cap;
-	struct nfs4r_kept_bytes *kept; /* at open: of entries that count, as they lie in the journal */
-	uint32_t nkept, kept_cap;
-	struct nfs4r_kept_bytes kept_next; /* while the journal is walked: of the COMMIT that comes next */
+	struct nfs4r_inline_bytes *inline_data; /* at open: of entries that count, as they lie in the journal */
+	uint32_t nkept, inline_cap;
+	struct nfs4r_inline_bytes inline_next; /* while the journal is walked: of the COMMIT that comes next */
 	struct nfs4r_flight *flights[FLIGHT_BUCKETS];
 	uint32_t nflights;
-	struct nfs4r_begun *begun; /* few: no more than are applied at once */
+	struct nfs4r_foreign_intent *begun; /* few: no more than are applied at once */
 	uint32_t nbegun, begun_cap;
 	struct nfs4r_marks_ahead marks_ahead;
 
@@ -539,7 +539,7 @@ struct nfs4r_store {
 	uint32_t nbeyond, beyond_cap;
 	uint64_t aside_bytes; /* of the journal, when entries were set aside last */
 	struct nfs4r_log logs[NLOGS];
-	struct nfs4r_inc mint[NLOGS];
+	struct nfs4r_inc oid_watermark[NLOGS];
 
 	pthread_mutex_t ckpt_lock;
 	pthread_cond_t ckpt_cond;
@@ -641,11 +641,11 @@ void store_files_note_again(const struct nfs4r_store *s); /* there may be room f
 void store_files_good(struct nfs4r_store *s);
 
 /* What was begun is in the journal once more, behind what LMDB will hold. Under change. */
-enum nfs4r_status store_begun_again(struct nfs4r_store *s);
-enum nfs4r_status store_begun_replay(struct nfs4r_store *s, struct nfs4r_rd *r);
-void store_begun_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn);
+enum nfs4r_status store_foreign_intent_again(struct nfs4r_store *s);
+enum nfs4r_status store_foreign_intent_replay(struct nfs4r_store *s, struct nfs4r_rd *r);
+void store_foreign_intent_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn);
 /* At open: nothing of it goes on. */
-enum nfs4r_status store_begun_drop(struct nfs4r_store *s);
+enum nfs4r_status store_foreign_intent_drop(struct nfs4r_store *s);
 /* Add to `dropped`. */
 enum nfs4r_status store_drop_extent(struct nfs4r_store *s, const struct nfs4r_extent *x);
 struct nfs4r_extent store_extent_of(const struct nfs4r_part *p);
@@ -733,12 +733,12 @@ enum nfs4r_status store_replay_handle(struct nfs4r_store *s, const struct nfs4r_
 enum nfs4r_status store_replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
 enum nfs4r_status store_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version);
 /* A BYTES record of the payload of @e, a WRITE; its COMMIT follows. */
-void store_rec_kept(struct nfs4r_wbuf *w, const struct nfs4r_entry *e);
+void store_rec_inline(struct nfs4r_wbuf *w, const struct nfs4r_entry *e);
 enum nfs4r_status store_replay_bytes(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
 /* Where the bytes are of the COMMIT at @pos; 0: not in the journal. */
-nfs4r_journal_pos store_kept_of(const struct nfs4r_store *s, nfs4r_journal_pos pos);
+nfs4r_journal_pos store_inline_of(const struct nfs4r_store *s, nfs4r_journal_pos pos);
 /* That COMMIT counts. */
-enum nfs4r_status store_kept_note(struct nfs4r_store *s, const struct nfs4r_entry *e);
+enum nfs4r_status store_inline_note(struct nfs4r_store *s, const struct nfs4r_entry *e);
 /* Open or make LMDB; positions, MINT and marks from it. */
 enum nfs4r_status store_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
 				 bool have_journal, char *why);

@@ -118,7 +118,7 @@ static void destroy(struct nfs4r_store *s)
 	free(s->incs);
 	free(s->dropped);
 	free(s->given_back);
-	free(s->kept);
+	free(s->inline_data);
 	free(s->begun);
 	free(s->wbuf.p);
 	if (s->lockfd >= 0)
@@ -258,10 +258,10 @@ enum nfs4r_status nfs4r_store_recovered(struct nfs4r_store *s)
 
 /* ---- small calls ------------------------------------------------------------- */
 
-void nfs4r_store_mint(struct nfs4r_store *s, struct nfs4r_oid *out)
+void nfs4r_store_oid_watermark(struct nfs4r_store *s, struct nfs4r_oid *out)
 {
 	pthread_mutex_lock(&s->change);
-	nfs4r_oid_make(out, s->meta.self, NFS4R_GEN(s->logs[s->meta.self].applied) << MINT_GEN_SHIFT | s->meta.inc.counter, ++s->mint_seq);
+	nfs4r_oid_make(out, s->meta.self, NFS4R_GEN(s->logs[s->meta.self].applied) << OID_GEN_SHIFT | s->meta.inc.counter, ++s->oid_seq);
 	pthread_mutex_unlock(&s->change);
 }
 

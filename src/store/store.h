@@ -140,7 +140,7 @@ enum nfs4r_status nfs4r_store_forget(struct nfs4r_store *s, const struct nfs4r_o
 /* Positions and MINTs as another server had them, after every object was made equal to its copy (log 8.5). Logs are empty afterwards. */
 struct nfs4r_store_positions { /* index = server id */
 	nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1];
-	uint64_t mint_inc[NFS4R_SERVERS_MAX + 1], mint_seq[NFS4R_SERVERS_MAX + 1]; /* everything up to here was created, so what is not there is dead */
+	uint64_t oid_inc[NFS4R_SERVERS_MAX + 1], oid_seq[NFS4R_SERVERS_MAX + 1]; /* everything up to here was created, so what is not there is dead */
 };
 enum nfs4r_status nfs4r_store_set_positions(struct nfs4r_store *s, const struct nfs4r_store_positions *p);
 /* Of one moment. */
@@ -171,8 +171,8 @@ uint32_t nfs4r_store_given_back(const struct nfs4r_store *s, const struct nfs4r_
  * Log 4.10: bytes of stable WRITEs that are kept in the journal (nfs4r_entry.bytes_at), which the files may lack after a crash of the machine. Between open() and the first change; in the
  * order in which they were written. Ends with what @fn answers if that is not OK; IO, CORRUPT: the journal cannot be read.
  */
-typedef enum nfs4r_status (*nfs4r_kept_fn)(void *arg, const struct nfs4r_oid *oid, uint64_t off, const uint8_t *data, uint32_t len);
-enum nfs4r_status nfs4r_store_each_kept(struct nfs4r_store *s, nfs4r_kept_fn fn, void *arg);
+typedef enum nfs4r_status (*nfs4r_inline_fn)(void *arg, const struct nfs4r_oid *oid, uint64_t off, const uint8_t *data, uint32_t len);
+enum nfs4r_status nfs4r_store_each_inline(struct nfs4r_store *s, nfs4r_inline_fn fn, void *arg);
 /*
  * The journal may have bytes of @oid that its file on the disk lacks. Whoever changes the file's bytes and does not have them kept in the journal has to sync the file before. Stays so for a while
  * after a checkpoint. Any thread; certain only for who excludes stable WRITEs of it (update locks).
@@ -185,7 +185,7 @@ uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *aft
 /* Entries up to @until of @log are never needed again. Cheap; space is freed by checkpoints, by segment. */
 void nfs4r_store_truncate(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until);
 /* New OID of this incarnation. */
-void nfs4r_store_mint(struct nfs4r_store *s, struct nfs4r_oid *out);
+void nfs4r_store_oid_watermark(struct nfs4r_store *s, struct nfs4r_oid *out);
 
 /* ---- durability (any thread, may block on the disk) ---- */
 nfs4r_journal_pos nfs4r_store_position(struct nfs4r_store *s);
@@ -251,12 +251,12 @@ void nfs4r_store_log_range(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn
 nfs4r_lsn nfs4r_store_log_next(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn after);
 
 /* What is kept, and what of it lies beyond a bound (log 3.12): in segments that are too many, or older than @max_age_s (0 = of any age). */
-struct nfs4r_store_kept {
+struct nfs4r_store_retained {
 	uint64_t bytes;		/* of the journal */
 	uint64_t age_s;		/* of its oldest segment */
 	nfs4r_lsn beyond[NFS4R_SERVERS_MAX + 1]; /* entries of each log up to here; 0 = none. Truncated ones may be among them */
 };
-void nfs4r_store_kept(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_age_s, uint64_t now_s, struct nfs4r_store_kept *out);
+void nfs4r_store_retained(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_age_s, uint64_t now_s, struct nfs4r_store_retained *out);
 
 /*
  * Room beside the journal for the last updates (log 4.12): an append that finds none takes it. Any thread. keep: about so many bytes, unless there is some already;

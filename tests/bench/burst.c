@@ -80,7 +80,7 @@ static void flat_init(struct flat *t, struct nfs4r_tree *port)
 	memset(&t->root, 0x11, sizeof(t->root));
 	memset(&t->dir, 0x22, sizeof(t->dir));
 	t->dir_version = 1;
-	*port = (struct nfs4r_tree){ .ctx = t, .facts = facts, .lookup = lookup, .parents = parents, .commit = commit, .mint = mint };
+	*port = (struct nfs4r_tree){ .ctx = t, .facts = facts, .lookup = lookup, .parents = parents, .commit = commit, .oid_watermark = mint };
 }
 
 /* ---- the one that creates ------------------------------------------------------------- */

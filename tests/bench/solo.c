@@ -23,7 +23,7 @@ void solo_config(struct nfs4r_core_config *cfg, const struct nfs4r_oid *root)
 	cfg->root = *root;
 	cfg->inc = 1;
 	cfg->deep = false;
-	cfg->promote_count = cfg->deep_plus_count = 0;
+	cfg->escalate_count = cfg->deep_plus_count = 0;
 	cfg->revoke_ms = cfg->turn_ms = cfg->announce_ms = cfg->read_ms = 0;
 	cfg->holdoff_ms = 1;
 	cfg->lease_ms = 0; /* its peers are not real */

@@ -276,7 +276,7 @@ static void look_at_all(struct nfs4r_store *s, const struct nfs4r_store_info *in
 	for (uint32_t i = 0; i < info->nintents; i++)
 		nfs4r_entry_put(nfs4r_store_intent_at(s, i));
 	nfs4r_store_each_core_row(s, core_row, &sum);
-	(void)nfs4r_store_each_kept(s, kept, &sum);
+	(void)nfs4r_store_each_inline(s, kept, &sum);
 	n = nfs4r_store_marked(s, &marked);
 	if (n != UINT32_MAX)
 		free(marked);

@@ -256,7 +256,7 @@ static void use_store(struct nfs4r_store *s)
 			nfs4r_entry_put(e);
 		}
 	}
-	nfs4r_store_mint(s, &oid);
+	nfs4r_store_oid_watermark(s, &oid);
 	nfs4r_oid_root(&in.row.parents[0], (const uint8_t *)"volume-for-tests");
 	FUZZ_CHECK(nfs4r_store_row(s, &in.row.parents[0], &root) == NFS4R_KNOWN);
 	in.row.parent_names[0] = 1;

@@ -94,7 +94,7 @@ static struct nfs4r_entry *late_copy(struct net *n, nfs4r_server_id s, const str
 	c->refs = 1;
 	if (c->payload)
 		nfs4r_buf_get(c->payload);
-	assert_true(nfs4r_core_taint(n->s[s].core, c, e->log, last, &await));
+	assert_true(nfs4r_core_fuzzy(n->s[s].core, c, e->log, last, &await));
 	return c;
 }
 
@@ -315,13 +315,13 @@ static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_updat
 		case NFS4R_ACT_SERVERS:
 			sv->servers_said++;
 			break;
-		case NFS4R_ACT_HELD:
-			sv->held = nfs4r_act_held(a)->hold;
+		case NFS4R_ACT_QUORUM_DURABLE:
+			sv->held = nfs4r_act_quorum_durable(a)->wait_id;
 			sv->holds++;
 			break;
 		case NFS4R_ACT_CONTROL: /* the tests ask the core itself */
-		case NFS4R_ACT_TOLD:
-		case NFS4R_ACT_READS_HERE:
+		case NFS4R_ACT_MONOTONIC_READ:
+		case NFS4R_ACT_RECHECK_READS:
 			break;
 		}
 	}
@@ -355,9 +355,9 @@ void net_stable(struct net *n, nfs4r_server_id s)
 
 void net_newer(struct net *n, nfs4r_server_id s, nfs4r_server_id from, const struct nfs4r_oid *oid)
 {
-	struct nfs4r_left left = { .oid = *oid, .log = from, .lsn = nfs4r_core_own_end(n->s[from].core) };
+	struct nfs4r_fuzzy_object left = { .oid = *oid, .log = from, .lsn = nfs4r_core_own_end(n->s[from].core) };
 
-	step(n, s, &(struct nfs4r_event){ .type = NFS4R_EV_NEWER, .left = &left, .nleft = 1 });
+	step(n, s, &(struct nfs4r_event){ .type = NFS4R_EV_COPY_NEWER, .left = &left, .nleft = 1 });
 	memtree_take_content(n->s[s].tree, n->s[from].tree, oid);
 }
 
@@ -418,9 +418,9 @@ static bool same_version(struct server *a, struct server *b, const struct nfs4r_
 }
 
 /* Those that are exact there, and of the version here. The rest goes to ev->left. */
-static struct nfs4r_left *take_list(struct server *sv, struct server *from, struct nfs4r_event *ev)
+static struct nfs4r_fuzzy_object *take_list(struct server *sv, struct server *from, struct nfs4r_event *ev)
 {
-	struct nfs4r_left *left = calloc(sv->repair->noids, sizeof(*left));
+	struct nfs4r_fuzzy_object *left = calloc(sv->repair->noids, sizeof(*left));
 
 	for (uint32_t i = 0; i < sv->repair->noids; i++) {
 		const struct nfs4r_oid *oid = &sv->repair->oids[i];
@@ -437,10 +437,10 @@ static struct nfs4r_left *take_list(struct server *sv, struct server *from, stru
 }
 
 /* Objects of what is undone that are inexact at the source: the core hears of them before they change, and what was exact for longer stays (log 8.3). */
-static struct nfs4r_left *note_left(struct net *n, nfs4r_server_id s, struct server *from, struct nfs4r_event *ev)
+static struct nfs4r_fuzzy_object *note_left(struct net *n, nfs4r_server_id s, struct server *from, struct nfs4r_event *ev)
 {
 	struct server *sv = &n->s[s];
-	struct nfs4r_left *left = calloc(UNDONE_MAX, sizeof(*left));
+	struct nfs4r_fuzzy_object *left = calloc(UNDONE_MAX, sizeof(*left));
 	struct nfs4r_oid oids[UNDONE_MAX];
 	uint32_t noids = memtree_beyond(sv->tree, sv->repair->seals, sv->repair->nseals, oids, UNDONE_MAX);
 
@@ -448,7 +448,7 @@ static struct nfs4r_left *note_left(struct net *n, nfs4r_server_id s, struct ser
 		if (nfs4r_core_exactness(from->core, &oids[i], &left[ev->nleft]) != NFS4R_INEXACT)
 			continue;
 		left[ev->nleft].kept = nfs4r_core_keeps(sv->core, &oids[i], left[ev->nleft].exact);
-		step(n, s, &(struct nfs4r_event){ .type = NFS4R_EV_LEFT, .left = &left[ev->nleft], .nleft = 1 });
+		step(n, s, &(struct nfs4r_event){ .type = NFS4R_EV_OBJECTS_FUZZY, .left = &left[ev->nleft], .nleft = 1 });
 		ev->nleft++;
 	}
 	ev->left = left;
@@ -469,7 +469,7 @@ static void do_repair(struct net *n, nfs4r_server_id s, bool ok)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_REPAIRED, .ok = ok };
 	struct server *sv = &n->s[s], *from = &n->s[sv->repair->from];
-	struct nfs4r_left *left = NULL;
+	struct nfs4r_fuzzy_object *left = NULL;
 
 	assert_null(sv->jobs);
 	ev.ok = ok = ok && gives(from);
@@ -625,13 +625,13 @@ bool net_add(struct net *n, nfs4r_server_id s, nfs4r_server_id id)
 	return true;
 }
 
-bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool give_up)
+bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool abandon)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_REMOVE_SERVER, .peer = id, .give_up = give_up };
+	struct nfs4r_event ev = { .type = NFS4R_EV_REMOVE_SERVER, .peer = id, .abandon = abandon };
 	uint64_t lost;
 	char why[200];
 
-	if (nfs4r_core_may_remove(n->s[s].core, id, give_up, &lost, why, sizeof(why)) != NFS4R_OK)
+	if (nfs4r_core_may_remove(n->s[s].core, id, abandon, &lost, why, sizeof(why)) != NFS4R_OK)
 		return false;
 	step(n, s, &ev);
 	work(n, s);
@@ -652,7 +652,7 @@ bool net_reconfigure(struct net *n, nfs4r_server_id s, nfs4r_servers set)
 
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = gone };
+	struct nfs4r_event ev = { .type = NFS4R_EV_ABANDON, .peer = gone };
 
 	step(n, s, &ev);
 	work(n, s);
@@ -668,7 +668,7 @@ void net_leave(struct net *n, nfs4r_server_id s)
 
 void net_hold_until_held(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .hold = id, .oid = *oid };
+	struct nfs4r_event ev = { .type = NFS4R_EV_AWAIT_QUORUM, .wait_id = id, .oid = *oid };
 
 	step(n, s, &ev);
 	work(n, s);
@@ -684,7 +684,7 @@ void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bo
 
 void net_told(struct net *n, nfs4r_server_id s, nfs4r_server_id by, const struct nfs4r_oid *oid, nfs4r_version version)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = by, .oid = *oid, .version = version };
+	struct nfs4r_event ev = { .type = NFS4R_EV_OWNER_VERSION, .peer = by, .oid = *oid, .version = version };
 
 	step(n, s, &ev);
 	work(n, s);

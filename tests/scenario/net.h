@@ -112,7 +112,7 @@ void net_lose_disk(struct net *n, nfs4r_server_id s, struct memtree *image, uint
 void net_restart(struct net *n, nfs4r_server_id s, bool intact);
 nfs4r_server_id net_new_server(struct net *n); /* one more, which is no part of the volume yet; its number */
 bool net_add(struct net *n, nfs4r_server_id s, nfs4r_server_id id); /* an administrator at @s; false: refused */
-bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool give_up);
+bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool abandon);
 bool net_reconfigure(struct net *n, nfs4r_server_id s, nfs4r_servers set); /* an administrator at @s says who goes on; 0: takes it back; false: refused */
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an administrator at @s */
 void net_leave(struct net *n, nfs4r_server_id s); /* it is about to be stopped in order */

@@ -195,7 +195,7 @@ static void the_others_do_not_pause(void **state)
 	uint64_t begun = n->now;
 
 	leave_and_let_go(n);
-	assert_int_equal(state_of(n, P), NFS4R_LEAVE_LEFT);
+	assert_int_equal(state_of(n, P), NFS4R_LEAVE_LEASE_RETURNED);
 	assert_false(serves(n, P));
 	assert_true(until_removed(n, S, P, 4 * RTT(n)));
 	net_run(n, RTT(n));
@@ -254,8 +254,8 @@ static void who_is_not_heard_goes_all_the_same(void **state)
 	net_drop(n, P, 0, NFS4R_MSG_HEARTBEAT);
 	begun = n->now;
 	leave_and_let_go(n);
-	assert_int_equal(state_of(n, P), NFS4R_LEAVE_LEFT);
-	while (state_of(n, P) == NFS4R_LEAVE_LEFT && (view_of(n, P).adopted.members & NFS4R_BIT(P)))
+	assert_int_equal(state_of(n, P), NFS4R_LEAVE_LEASE_RETURNED);
+	while (state_of(n, P) == NFS4R_LEAVE_LEASE_RETURNED && (view_of(n, P).adopted.members & NFS4R_BIT(P)))
 		net_run(n, 1);
 	assert_in_range(n->now, begun + SILENCE - LEASE / 4, begun + 2 * SILENCE);
 	net_run(n, 1);

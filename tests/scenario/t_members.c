@@ -28,10 +28,10 @@ static void add_a_server(enum nfs4r_durability durability)
 	assert_false(v.learner || v.taken_out);
 	assert_int_equal(v.adopted.nbook, 4);
 	for (uint32_t i = 0; i < 4; i++) {
-		assert_int_equal(v.adopted.book[i].id, i + 1);
-		assert_int_equal(v.adopted.book[i].port, 1001 + i);
+		assert_int_equal(v.adopted.addresses[i].id, i + 1);
+		assert_int_equal(v.adopted.addresses[i].port, 1001 + i);
 	}
-	assert_string_equal(v.adopted.book[3].address, "host4");
+	assert_string_equal(v.adopted.addresses[3].address, "host4");
 	assert_true(n->s[e].servers_said && n->s[P].servers_said);
 	assert_int_equal(finish(n, chmod_(n, e, "d/g")), NFS4R_OK);
 	assert_int_equal(finish(n, create(n, e, "e", "new")), NFS4R_OK);

@@ -89,7 +89,7 @@ static void waits_under_local_with_claims(void **state)
 	assert_true(view_of(n, P).adopted.open & NFS4R_BIT(S));
 	assert_int_equal(n->s[S].repairs, 0);
 	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_DELAY);
-	assert_int_equal(nfs4r_core_may_give_up(n->s[P].core, S, &lost, why, sizeof(why)), NFS4R_OK);
+	assert_int_equal(nfs4r_core_may_abandon(n->s[P].core, S, &lost, why, sizeof(why)), NFS4R_OK);
 	net_give_up(n, P, S);
 	n->s[P].no_checkpoint = false;
 	assert_true(until_all_remember(n, 10 * LEASE));
@@ -102,7 +102,7 @@ static void given_up_by_itself_after_a_time(void **state)
 {
 	struct net *n = net_memory(NFS4R_DURABILITY_LOCAL);
 
-	n->cfg.give_up_ms = 5 * LEASE;
+	n->cfg.abandon_ms = 5 * LEASE;
 	net_retune(n);
 	net_run(n, 2 * LEASE);
 	n->s[P].no_checkpoint = true;

@@ -41,7 +41,7 @@ static void siblings_each_keep_their_own(void **state)
 	assert_int_equal(c->op.primary, P); /* the first of a site is forwarded, with a revoke */
 	assert_int_equal(depth_of(n, P, "d"), 0);
 	assert_int_equal(depth_of(n, P, "d/x"), NFS4R_DEEP);
-	assert_int_equal(stats(n, P).narrowed, 1);
+	assert_int_equal(stats(n, P).deescalations, 1);
 	c = create(n, Q, "d/y", "q2");
 	assert_int_equal(finish(n, c), NFS4R_OK);
 	assert_int_equal(c->op.primary, Q);
@@ -119,7 +119,7 @@ static void what_is_wanted_is_not_kept(void **state)
 
 	finish(n, create(n, Q, "d/y", "q"));
 	net_run(n, n->cfg.revoke_ms + 60);
-	assert_int_equal(stats(n, P).narrowed, 0);
+	assert_int_equal(stats(n, P).deescalations, 0);
 	assert_int_equal(depth_of(n, P, "d"), 0);
 	assert_int_equal(depth_of(n, P, "d/y"), 0);
 	net_quiet(n);
@@ -131,7 +131,7 @@ static void contested_is_asked_shallowly(void **state)
 {
 	struct net *n = net_policy(SIBLINGS);
 
-	n->cfg.promote_count = 0;
+	n->cfg.escalate_count = 0;
 	net_retune(n);
 	do_create(n, P, "d", "a");
 	finish(n, create(n, Q, "d/y", "q"));
@@ -178,7 +178,7 @@ static void foreign_reads_narrow(void **state)
 	net_run(n, 100);
 	assert_int_equal(depth_of(n, P, "d"), 0);
 	assert_int_equal(depth_of(n, P, "d/x"), NFS4R_DEEP);
-	assert_int_equal(stats(n, P).narrowed, 1);
+	assert_int_equal(stats(n, P).deescalations, 1);
 	assert_true(create(n, P, "d/x", "more")->done);
 	net_quiet(n);
 	net_free(n);

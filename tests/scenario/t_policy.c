@@ -59,7 +59,7 @@ static void refused_deep_falls_to_shallow(void **state)
 	struct net *n = net_policy("d/ d/x/ d/x/f");
 	struct client *c;
 
-	n->cfg.promote_count = 0;
+	n->cfg.escalate_count = 0;
 	net_retune(n);
 	net_hold(n, Q, P, NFS4R_MSG_PROPOSE);
 	do_chmod(n, Q, "d/x/f");
@@ -165,9 +165,9 @@ static void promotion_after_elections_below(void **state)
 
 	do_create(n, P, "d/x", "a");
 	do_create(n, P, "d/y", "a");
-	assert_int_equal(stats(n, P).promotions, 0);
+	assert_int_equal(stats(n, P).escalations, 0);
 	do_create(n, P, "d/z", "a");
-	assert_int_equal(stats(n, P).promotions, 1);
+	assert_int_equal(stats(n, P).escalations, 1);
 	net_run(n, RTT(n));
 	assert_int_equal(depth_of(n, P, "d"), NFS4R_DEEP);
 	assert_int_equal(depth_of(n, P, "d/x"), 0);
@@ -175,7 +175,7 @@ static void promotion_after_elections_below(void **state)
 	assert_int_equal(depth_of(n, P, "d/z"), 0);
 	assert_true(create(n, P, "d/u", "a")->done);
 	assert_int_equal(stats(n, P).elections, 4);
-	assert_int_equal(stats(n, P).promotions_lost, 0);
+	assert_int_equal(stats(n, P).escalations_lost, 0);
 	net_quiet(n);
 	net_free(n);
 }
@@ -188,7 +188,7 @@ static void no_promotion_over_others(void **state)
 	do_create(n, P, "d/x", "a");
 	do_create(n, P, "d/y", "a");
 	do_create(n, P, "d/z", "a");
-	assert_int_equal(stats(n, P).promotions, 0);
+	assert_int_equal(stats(n, P).escalations, 0);
 	assert_int_equal(depth_of(n, P, "d/x"), NFS4R_DEEP);
 	assert_int_equal(depth_of(n, P, "d/z"), NFS4R_DEEP);
 	net_quiet(n);
@@ -206,8 +206,8 @@ static void refused_promotion_is_given_up(void **state)
 	do_create(n, P, "d/y", "a");
 	do_create(n, P, "d/z", "a");
 	net_run(n, RTT(n));
-	assert_int_equal(stats(n, P).promotions, 1);
-	assert_int_equal(stats(n, P).promotions_lost, 1);
+	assert_int_equal(stats(n, P).escalations, 1);
+	assert_int_equal(stats(n, P).escalations_lost, 1);
 	assert_int_equal(depth_of(n, P, "d"), 0);
 	assert_false(asking(n, P, "d"));
 	assert_int_equal(depth_of(n, P, "d/x"), NFS4R_DEEP);
@@ -230,8 +230,8 @@ static void promotion_yields_to_a_rival(void **state)
 	net_run(n, n->delay);
 	q = chmod_(n, Q, "d/u/f");
 	net_run(n, 3 * RTT(n));
-	assert_int_equal(stats(n, S).promotions, 1);
-	assert_int_equal(stats(n, S).promotions_lost, 1);
+	assert_int_equal(stats(n, S).escalations, 1);
+	assert_int_equal(stats(n, S).escalations_lost, 1);
 	assert_int_equal(finish(n, q), NFS4R_OK);
 	assert_int_equal(q->op.primary, Q);
 	net_pass(n);
@@ -250,7 +250,7 @@ static void promotion_delays_no_answer(void **state)
 	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
 	create(n, P, "d/z", "a");
 	net_run(n, RTT(n));
-	assert_int_equal(stats(n, P).promotions, 1);
+	assert_int_equal(stats(n, P).escalations, 1);
 	assert_true(asking(n, P, "d"));
 	assert_true(create(n, P, "d/x", "b")->done);
 	net_pass(n);
@@ -268,7 +268,7 @@ static void promotion_without_all_ends(void **state)
 	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
 	create(n, P, "d/z", "a");
 	net_run(n, n->cfg.op_wait_ms + 5);
-	assert_int_equal(stats(n, P).promotions_lost, 1);
+	assert_int_equal(stats(n, P).escalations_lost, 1);
 	assert_false(asking(n, P, "d"));
 	net_pass(n);
 	net_quiet(n);
@@ -366,7 +366,7 @@ static void one_place_promotes_nothing(void **state)
 		do_create(n, P, "d/x", (char[]){ (char)('a' + i), 0 });
 		net_run(n, 2500);
 	}
-	assert_int_equal(stats(n, P).promotions, 0);
+	assert_int_equal(stats(n, P).escalations, 0);
 	net_quiet(n);
 	net_free(n);
 }

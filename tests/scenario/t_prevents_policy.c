@@ -323,7 +323,7 @@ static bool what_is_kept_is_asked_for_once(struct net *n)
 	revoke(n, Q, P, "t/d/y", 1);
 	net_run(n, 2 * RTT(n) + n->cfg.revoke_ms);
 	assert_true(depth_of(n, P, "t/d/x") == NFS4R_DEEP && depth_of(n, P, "t/d") == 0 && depth_of(n, P, "t") == 0);
-	return stats(n, P).narrowed == 1;
+	return stats(n, P).deescalations == 1;
 }
 
 /* ---- control 7.5 ---------------------------------------------------------------------------------------------- */

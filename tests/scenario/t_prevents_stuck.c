@@ -61,7 +61,7 @@ static bool what_failed_may_have_left_something(struct net *n)
 static bool is_inexact(struct net *n, nfs4r_server_id s)
 {
 	struct nfs4r_oid f = at(n, "d/f");
-	struct nfs4r_left left;
+	struct nfs4r_fuzzy_object left;
 
 	return nfs4r_core_exactness(n->s[s].core, &f, &left) == NFS4R_INEXACT;
 }
@@ -102,7 +102,7 @@ static bool what_was_given_back_comes_again(struct net *n)
 static bool what_was_passed_over_is_missing(struct net *n)
 {
 	struct nfs4r_oid d, f;
-	struct nfs4r_left left;
+	struct nfs4r_fuzzy_object left;
 
 	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
 	net_run(n, 4 * LEASE);

@@ -32,7 +32,7 @@ static void pass_the_bound(struct net *n, nfs4r_servers at)
 	net_run(n, 2 * LEASE);
 }
 
-static bool is_kept(struct net *n, nfs4r_server_id at, nfs4r_server_id log)
+static bool is_pinned(struct net *n, nfs4r_server_id at, nfs4r_server_id log)
 {
 	return memtree_entry(n->s[at].tree, log, memtree_applied(n->s[at].tree, log)) != NULL;
 }
@@ -44,14 +44,14 @@ static void within_the_bound_nothing_is_copied(void **state)
 
 	cut_off(n, S);
 	updates(n, P, 3);
-	assert_true(is_kept(n, P, P));
-	assert_true(is_kept(n, Q, P));
+	assert_true(is_pinned(n, P, P));
+	assert_true(is_pinned(n, Q, P));
 	net_pass(n);
 	assert_true(until_back(n));
 	assert_int_equal(n->s[S].repairs, 0);
 	assert_true(all_equal(n));
 	updates(n, P, 0);
-	assert_false(is_kept(n, P, P)); /* nobody needs it any more */
+	assert_false(is_pinned(n, P, P)); /* nobody needs it any more */
 	net_free(n);
 }
 
@@ -66,8 +66,8 @@ static void after_the_bound_everything_is_copied(void **state)
 		updates(n, Q, 2);
 		pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(Q));
 		for (nfs4r_server_id s = P; s <= Q; s++) {
-			assert_false(is_kept(n, s, P));
-			assert_false(is_kept(n, s, Q));
+			assert_false(is_pinned(n, s, P));
+			assert_false(is_pinned(n, s, Q));
 		}
 		updates(n, P, 1); /* they go on */
 		net_pass(n);
@@ -87,8 +87,8 @@ static void who_has_them_is_asked(void **state)
 	cut_off(n, S);
 	updates(n, P, 3);
 	pass_the_bound(n, NFS4R_BIT(P));
-	assert_false(is_kept(n, P, P));
-	assert_true(is_kept(n, Q, P));
+	assert_false(is_pinned(n, P, P));
+	assert_true(is_pinned(n, Q, P));
 	net_pass(n);
 	assert_true(until_back(n));
 	assert_int_equal(n->s[S].repairs, 0);
@@ -107,8 +107,8 @@ static void a_member_that_is_silent_keeps_everything(void **state)
 	net_drop(n, P, Q, 0);
 	net_run(n, 2 * SILENCE);
 	pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(Q));
-	assert_true(is_kept(n, P, P));
-	assert_true(is_kept(n, Q, P));
+	assert_true(is_pinned(n, P, P));
+	assert_true(is_pinned(n, Q, P));
 	net_pass(n);
 	ends_well(n);
 }
@@ -140,7 +140,7 @@ static void the_tail_of_the_own_log_is_gone(void **state)
 	assert_true(view_of(n, P).adopted.open & NFS4R_BIT(S));
 	updates(n, P, 0);
 	pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(Q));
-	assert_false(is_kept(n, P, S));
+	assert_false(is_pinned(n, P, S));
 	net_restart(n, S, false);
 	assert_true(until_back(n));
 	assert_int_equal(n->s[S].repairs, 1);
@@ -163,10 +163,10 @@ static void a_member_that_is_slow_is_removed(void **state)
 	net_stable(n, P);
 	net_stable(n, Q);
 	pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(Q));
-	assert_true(is_kept(n, P, P));
+	assert_true(is_pinned(n, P, P));
 	assert_true(until_removed(n, P, S, 4 * LEASE));
 	net_run(n, LEASE);
-	assert_false(is_kept(n, P, P));
+	assert_false(is_pinned(n, P, P));
 	net_pass(n);
 	ends_well(n);
 }
@@ -185,7 +185,7 @@ static void who_is_needed_is_not_removed(void **state)
 	pass_the_bound(n, NFS4R_BIT(P));
 	net_run(n, 4 * LEASE);
 	assert_true(view_of(n, P).adopted.members & NFS4R_BIT(Q));
-	assert_true(is_kept(n, P, P));
+	assert_true(is_pinned(n, P, P));
 	net_pass(n);
 	net_restart(n, S, true);
 	ends_well(n);
@@ -202,7 +202,7 @@ static void only_q_has_heard(struct net *n)
 	for (int i = 0; i < 2000 && !serves(n, Q); i++)
 		net_run(n, 10);
 	assert_true(serves(n, Q));
-	assert_false(is_kept(n, Q, P));
+	assert_false(is_pinned(n, Q, P));
 	net_run(n, LEASE);
 }
 
@@ -299,7 +299,7 @@ static void who_is_late_fills_up_the_view(void **state)
 	cut_off(n, S);
 	updates(n, Q, 3);
 	pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(Q));
-	assert_false(is_kept(n, Q, Q));
+	assert_false(is_pinned(n, Q, Q));
 	empty_disk(n, P);
 	net_run(n, 4 * LEASE);
 	net_pass(n);

@@ -102,7 +102,7 @@ static void given_up_by_an_administrator(void **state)
 	uint64_t lost;
 	char why[160];
 
-	assert_int_equal(nfs4r_core_may_give_up(n->s[P].core, S, &lost, why, sizeof(why)), NFS4R_INVAL); /* a member */
+	assert_int_equal(nfs4r_core_may_abandon(n->s[P].core, S, &lost, why, sizeof(why)), NFS4R_INVAL); /* a member */
 	n->s[P].no_checkpoint = true;
 	lonely_update(n, 500);
 	net_crash(n, S);
@@ -110,12 +110,12 @@ static void given_up_by_an_administrator(void **state)
 	assert_true(until_removed(n, P, S, 4 * LEASE));
 	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_DELAY);
 	assert_int_equal(view_of(n, P).adopted.epoch, 0);
-	assert_int_equal(nfs4r_core_may_give_up(n->s[P].core, S, &lost, why, sizeof(why)), NFS4R_OK);
+	assert_int_equal(nfs4r_core_may_abandon(n->s[P].core, S, &lost, why, sizeof(why)), NFS4R_OK);
 	assert_int_equal(lost, 1);
 	net_give_up(n, P, S);
 	assert_true(until_sealed(n, P, S, 2 * LEASE));
 	assert_int_equal(keep_trying_chmod(n, P, "d/f", LEASE), NFS4R_OK);
-	assert_int_equal(nfs4r_core_may_give_up(n->s[P].core, S, &lost, why, sizeof(why)), NFS4R_INVAL); /* sealed */
+	assert_int_equal(nfs4r_core_may_abandon(n->s[P].core, S, &lost, why, sizeof(why)), NFS4R_INVAL); /* sealed */
 	n->s[P].no_checkpoint = false;
 	net_stable(n, P);
 	net_restart(n, S, true);
@@ -149,7 +149,7 @@ static void given_up_after_a_time(void **state)
 {
 	struct net *n = net_new(3);
 
-	n->cfg.give_up_ms = 5 * LEASE;
+	n->cfg.abandon_ms = 5 * LEASE;
 	ends_begin(n, TREE, NFS4R_DURABILITY_LOCAL);
 	n->s[P].no_checkpoint = true;
 	do_chmod(n, S, "d/f");

@@ -15,7 +15,7 @@
 static enum nfs4r_exactness exactness(struct net *n, nfs4r_server_id s)
 {
 	struct nfs4r_oid f = at(n, "d/f");
-	struct nfs4r_left left;
+	struct nfs4r_fuzzy_object left;
 
 	return nfs4r_core_exactness(n->s[s].core, &f, &left);
 }
@@ -115,7 +115,7 @@ static void the_best_copy_is_right(void **state)
 {
 	struct net *n = net_new(3);
 	nfs4r_lsn first = late_writes(n, TREE, NFS4R_BIT(P), 3), own;
-	struct nfs4r_left p, q;
+	struct nfs4r_fuzzy_object p, q;
 	struct nfs4r_oid f = at(n, "d/f");
 
 	n->late = NFS4R_BIT(P) | NFS4R_BIT(Q);

@@ -357,7 +357,7 @@ static void others_are_narrowed_for_sooner(void **state)
 	}
 	assert_int_equal(depth_of(n, P, "d"), NFS4R_SHALLOW);
 	assert_int_equal(depth_of(n, P, "d/x"), NFS4R_DEEP);
-	assert_int_equal(stats(n, P).narrowed, 1);
+	assert_int_equal(stats(n, P).deescalations, 1);
 	net_quiet(n);
 	net_free(n);
 }

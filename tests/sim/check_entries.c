@@ -366,7 +366,7 @@ void check_commit(struct server *v, const struct nfs4r_entry *e, bool own)
 
 	if (nfs4r_shape_of_entry(e))
 		sim_fail(s, "S%u commits %u:%llu (%s), which no decoder takes: %s", v->id, e->log, ULL(e->lsn), nfs4r_op_name(e->op), nfs4r_shape_of_entry(e));
-	if ((!t || t->state == ENT_LOST) && own && e->taint_log) {
+	if ((!t || t->state == ENT_LOST) && own && e->fuzzy_log) {
 		check_taken(v, e);
 		t = ent_find(s, e->log, e->lsn);
 	}

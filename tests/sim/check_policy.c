@@ -27,12 +27,12 @@ void policy_count(struct server *v)
 	t->elections_waited += st.elections_waited;
 	t->deep_asked += st.deep_asked;
 	t->deep_refused += st.deep_refused;
-	t->promotions += st.promotions;
-	t->promotions_lost += st.promotions_lost;
+	t->escalations += st.escalations;
+	t->escalations_lost += st.escalations_lost;
 	t->raises += st.raises;
 	t->raises_lost += st.raises_lost;
 	t->drops += st.drops;
-	t->narrowed += st.narrowed;
+	t->deescalations += st.deescalations;
 	t->yielded += st.yielded;
 	t->yield_regrets += st.yield_regrets;
 	t->turns += st.turns;
@@ -43,20 +43,20 @@ void policy_print(const struct totals *t)
 {
 	printf("policy: %llu elections, deep %llu asked %llu refused, promotions %llu lost %llu, raises %llu lost %llu, drops %llu, "
 	       "narrowed %llu, yielded %llu regretted %llu, turns %llu\n",
-	       ULL(t->elections), ULL(t->deep_asked), ULL(t->deep_refused), ULL(t->promotions), ULL(t->promotions_lost),
-	       ULL(t->raises), ULL(t->raises_lost), ULL(t->drops), ULL(t->narrowed), ULL(t->yielded), ULL(t->yield_regrets), ULL(t->turns));
+	       ULL(t->elections), ULL(t->deep_asked), ULL(t->deep_refused), ULL(t->escalations), ULL(t->escalations_lost),
+	       ULL(t->raises), ULL(t->raises_lost), ULL(t->drops), ULL(t->deescalations), ULL(t->yielded), ULL(t->yield_regrets), ULL(t->turns));
 }
 
 const char *policy_never(const struct totals *t)
 {
 	return !t->deep_asked	   ? "deep control was never asked for" :
 	       !t->deep_refused	   ? "optional deep control was never refused" :
-	       !t->promotions	   ? "nothing was ever promoted" :
-	       !t->promotions_lost ? "no promotion was ever lost" :
+	       !t->escalations	   ? "nothing was ever promoted" :
+	       !t->escalations_lost ? "no promotion was ever lost" :
 	       !t->raises	   ? "deep+ was never asked for" :
 	       !t->raises_lost	   ? "deep+ was never refused" :
 	       !t->drops	   ? "no deep+ was ever dropped" :
-	       !t->narrowed	   ? "nothing was ever narrowed" :
+	       !t->deescalations	   ? "nothing was ever narrowed" :
 	       !t->yielded	   ? "nothing ever yielded to readers" :
 	       !t->yield_regrets   ? "no yielding was ever regretted" :
 	       !t->turns	   ? "nobody's turn was ever over" :

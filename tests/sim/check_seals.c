@@ -54,7 +54,7 @@ void check_seals_inherited(struct server *v, const struct nfs4r_view *base, cons
 	if (whose & w->members || w->members & ~w->open || w->open != ((base->open | w->members) & ~whose))
 		sim_fail(s, "S%u has view %llu: members %llx, open %llx, sealed now %llx, open before %llx", v->id, ULL(w->num),
 			 ULL(w->members), ULL(w->open), ULL(whose), ULL(base->open));
-	if (n && s->plan.durability == NFS4R_DURABILITY_LOCAL && !s->plan.give_up_us && !s->plan.give_up_ms)
+	if (n && s->plan.durability == NFS4R_DURABILITY_LOCAL && !s->plan.give_up_us && !s->plan.abandon_ms)
 		sim_fail(s, "S%u has view %llu, which seals %llx; nobody was given up", v->id, ULL(w->num), ULL(whose));
 }
 

@@ -63,7 +63,7 @@ static struct view_seen *note(struct server *v, const struct nfs4r_view *w)
 	if (seen && (seen->view.base != w->base || seen->view.members != w->members || seen->view.open != w->open ||
 		     seen->view.epoch != w->epoch || seen->view.nseals != w->nseals ||
 		     memcmp(seen->view.seals, w->seals, w->nseals * sizeof(w->seals[0])) || seen->view.servers != w->servers ||
-		     seen->view.voters != w->voters || seen->view.nbook != w->nbook || memcmp(seen->view.book, w->book, w->nbook * sizeof(w->book[0])) ||
+		     seen->view.voters != w->voters || seen->view.nbook != w->nbook || memcmp(seen->view.addresses, w->addresses, w->nbook * sizeof(w->addresses[0])) ||
 		     memcmp(seen->view.secret, w->secret, sizeof(w->secret))))
 		sim_fail(s, "S%u has view %llu on %llu with members %llx, it was on %llu with %llx", v->id, ULL(w->num), ULL(w->base),
 			 ULL(w->members), ULL(seen->view.base), ULL(seen->view.members));
@@ -329,7 +329,7 @@ bool views_quiet(struct sim *s, char *why, size_t len)
 			return false;
 		}
 		nfs4r_core_get_view(v->core, &w);
-		if (w.adopted.members == everybody(s) && w.adopted.num == s->top_view && w.member && !w.joining && !w.repairing && !v->repair.on && !w.given_up && has_lease(v))
+		if (w.adopted.members == everybody(s) && w.adopted.num == s->top_view && w.member && !w.joining && !w.repairing && !v->repair.on && !w.abandoned && has_lease(v))
 			continue;
 		snprintf(why, len, "S%u is in view %llu (newest %llu) with members %llx%s%s%s", i, ULL(w.adopted.num), ULL(s->top_view),
 			 ULL(w.adopted.members), w.memory != NFS4R_MEMORY_KNOWN ? ", does not remember" : w.joining ? ", joining" : "", w.repairing ? ", repairing" : "",

@@ -58,8 +58,8 @@ void commit_begin(struct server *v, nfs4r_server_id from, const struct nfs4r_rea
 	if (v->stable[v->id] < c->target)
 		server_checkpoint(v);
 	ev = calloc(1, sizeof(*ev));
-	ev->type = NFS4R_EV_HOLD;
-	ev->hold = c->hold;
+	ev->type = NFS4R_EV_AWAIT_QUORUM;
+	ev->wait_id = c->hold;
 	ev->oid = r->oid;
 	server_soon(v, ev);
 }

@@ -41,13 +41,13 @@ static void add(struct sim *s, struct server *v, nfs4r_server_id id)
 
 static void take_out(struct sim *s, struct server *v, nfs4r_server_id id)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_REMOVE_SERVER, .peer = id, .give_up = rng_chance(&s->rng, 300) };
+	struct nfs4r_event ev = { .type = NFS4R_EV_REMOVE_SERVER, .peer = id, .abandon = rng_chance(&s->rng, 300) };
 	uint64_t lost;
 	char why[200];
 
-	if (nfs4r_core_may_remove(v->core, id, ev.give_up, &lost, why, sizeof(why)) != NFS4R_OK)
+	if (nfs4r_core_may_remove(v->core, id, ev.abandon, &lost, why, sizeof(why)) != NFS4R_OK)
 		return;
-	TRACE(s, v, "is told to take out S%u%s", id, ev.give_up ? ", and to give up what only that has" : "");
+	TRACE(s, v, "is told to take out S%u%s", id, ev.abandon ? ", and to give up what only that has" : "");
 	server_step(v, &ev);
 }
 
@@ -100,8 +100,8 @@ void members_count(struct sim *s, const struct nfs4r_view *old, const struct nfs
 void members_check_book(struct sim *s, const struct nfs4r_view *w)
 {
 	for (uint32_t i = 0; i < w->nbook; i++)
-		if (w->book[i].port != 1000 + w->book[i].id || !(w->servers & NFS4R_BIT(w->book[i].id)))
-			sim_fail(s, "view %llu has address %s, port %u, for S%u", ULL(w->num), w->book[i].address, w->book[i].port, w->book[i].id);
+		if (w->addresses[i].port != 1000 + w->addresses[i].id || !(w->servers & NFS4R_BIT(w->addresses[i].id)))
+			sim_fail(s, "view %llu has address %s, port %u, for S%u", ULL(w->num), w->addresses[i].address, w->addresses[i].port, w->addresses[i].id);
 	if (w->nbook && w->nbook != (uint32_t)__builtin_popcountll(w->servers))
 		sim_fail(s, "view %llu has %u addresses for servers %llx", ULL(w->num), w->nbook, ULL(w->servers));
 }

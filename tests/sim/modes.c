@@ -605,7 +605,7 @@ static void draw_policy(struct plan *p)
 	p->deep_ms = rng_chance(&r, 500) ? p->idle_ms : 50 + (uint32_t)rng_below(&r, 1500);
 	p->revoke_ms = rng_chance(&r, 600) ? 100 : 0;
 	p->holdoff_ms = rng_chance(&r, 500) ? 100 : 0;
-	p->promote_count = counts[rng_below(&r, 4)];
+	p->escalate_count = counts[rng_below(&r, 4)];
 	p->deep_plus_count = counts[rng_below(&r, 4)];
 	p->contested_ms = waits[rng_below(&r, 4)];
 	p->share_reads = reads[rng_below(&r, 4)];
@@ -614,7 +614,7 @@ static void draw_policy(struct plan *p)
 	if (p->hierarchy && (p->elections_max || rng_chance(&r, 500))) {
 		p->deep_ms = p->elections_max ? 5000 : 1000;
 		p->revoke_ms = 100;
-		p->promote_count = p->deep_plus_count = 3;
+		p->escalate_count = p->deep_plus_count = 3;
 	}
 }
 
@@ -755,7 +755,7 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		 (unsigned long long)(p->crash_every_us / MS), p->machine_crash, (unsigned long long)p->sync_us,
 		 (unsigned long long)p->exec_us, (unsigned long long)p->apply_us,
 		 (unsigned long long)(p->checkpoint_us / MS), p->window, p->idle_ms, p->deep ? "on" : "off",
-		 p->deep_ms, p->promote_count, p->deep_plus_count, p->contested_ms, p->read_ms, p->revoke_ms, p->turn_ms, p->announce_ms, p->holdoff_ms,
+		 p->deep_ms, p->escalate_count, p->deep_plus_count, p->contested_ms, p->read_ms, p->revoke_ms, p->turn_ms, p->announce_ms, p->holdoff_ms,
 		 p->share_reads, p->bursts);
 	n = strlen(buf);
 	if (p->lease_ms)
@@ -765,7 +765,7 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 	n = strlen(buf);
 	if (p->commits)
 		snprintf(buf + n, len - n, ", durability %u, commits %u, stable writes %u, given up after %llu/%u ms, repair crash %u, losses %u, keeps %u, away %llu ms",
-			 p->durability, p->commits, p->stable_writes, (unsigned long long)(p->give_up_us / MS), p->give_up_ms,
+			 p->durability, p->commits, p->stable_writes, (unsigned long long)(p->give_up_us / MS), p->abandon_ms,
 			 p->repair_crash, p->losses, p->keep, (unsigned long long)(p->away_us / MS));
 	n = strlen(buf);
 	if (p->segment_bytes)

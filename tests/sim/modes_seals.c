@@ -22,7 +22,7 @@ void draw_seals(struct plan *p)
 	if (rng_chance(&r, 700))
 		p->give_up_us = 300 * MS + rng_below(&r, 4 * SECOND);
 	else
-		p->give_up_ms = 300 + (uint32_t)rng_below(&r, 4000);
+		p->abandon_ms = 300 + (uint32_t)rng_below(&r, 4000);
 }
 
 static void seals(struct plan *p, struct rng *r, uint32_t durability)

@@ -212,7 +212,7 @@ static void on_read(struct server *v, nfs4r_server_id from, const struct nfs4r_r
 
 static bool told(struct server *v, nfs4r_server_id from, const struct nfs4r_read *r)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = from, .oid = r->oid, .version = r->attrs.version };
+	struct nfs4r_event ev = { .type = NFS4R_EV_OWNER_VERSION, .peer = from, .oid = r->oid, .version = r->attrs.version };
 
 	if (r->status == NFS4R_NOT_PRIMARY)
 		ev.version = 0;

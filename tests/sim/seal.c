@@ -137,7 +137,7 @@ static void install(struct server *v, uint32_t obj, struct row *row)
 	row_fini(row);
 }
 
-static void add_left(struct repair *r, const struct nfs4r_left *l)
+static void add_left(struct repair *r, const struct nfs4r_fuzzy_object *l)
 {
 	r->left = realloc(r->left, (r->nleft + 1) * sizeof(*r->left));
 	r->left[r->nleft++] = *l;
@@ -167,7 +167,7 @@ static bool fetch(struct server *v, uint32_t obj)
 	struct sim *s = v->sim;
 	struct repair *r = &v->repair;
 	struct server *from = &s->servers[r->to];
-	struct nfs4r_left left;
+	struct nfs4r_fuzzy_object left;
 	enum nfs4r_exactness x = nfs4r_core_exactness(from->core, &s->objs[obj].oid, &left);
 
 	if (x == NFS4R_EXACT_LATER || nfs4r_core_moves(from->core, &s->objs[obj].oid))
@@ -185,7 +185,7 @@ static bool fetch(struct server *v, uint32_t obj)
 	if (left.kept)
 		keep_bytes(v, obj, &r->row);
 	if (x == NFS4R_INEXACT && !r->list)
-		server_step(v, &(struct nfs4r_event){ .type = NFS4R_EV_LEFT, .left = &left, .nleft = 1 });
+		server_step(v, &(struct nfs4r_event){ .type = NFS4R_EV_OBJECTS_FUZZY, .left = &left, .nleft = 1 });
 	return true;
 }
 

@@ -341,9 +341,9 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 	case NFS4R_ACT_CONTROL:
 		control_changed(v, nfs4r_act_control(a));
 		break;
-	case NFS4R_ACT_TOLD:
-		TRACE(s, v, "%s is %s read at S%u", oid_name(s, &nfs4r_act_told(a)->oid), nfs4r_act_told(a)->added ? "newer, and" : "no more",
-		      nfs4r_act_told(a)->owner);
+	case NFS4R_ACT_MONOTONIC_READ:
+		TRACE(s, v, "%s is %s read at S%u", oid_name(s, &nfs4r_act_monotonic_read(a)->oid), nfs4r_act_monotonic_read(a)->added ? "newer, and" : "no more",
+		      nfs4r_act_monotonic_read(a)->owner);
 		break;
 	case NFS4R_ACT_TRUNCATE:
 		truncate_log(v, nfs4r_act_truncate(a)->log, nfs4r_act_truncate(a)->until);
@@ -374,10 +374,10 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		repair_begin(v, nfs4r_act_repair(a));
 		break;
 	case NFS4R_ACT_SERVERS: /* links are there to all the time */
-	case NFS4R_ACT_READS_HERE: /* a READ under way is answered by its owner, which is as good */
+	case NFS4R_ACT_RECHECK_READS: /* a READ under way is answered by its owner, which is as good */
 		break;
-	case NFS4R_ACT_HELD:
-		commit_held(v, nfs4r_act_held(a)->hold);
+	case NFS4R_ACT_QUORUM_DURABLE:
+		commit_held(v, nfs4r_act_quorum_durable(a)->wait_id);
 		break;
 	default:
 		sim_fail(s, "S%u: unknown action %u", v->id, a->type);

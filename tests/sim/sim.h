@@ -66,7 +66,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t shared;      /* per mille: picks among the objects of the first tree */
 	uint32_t window, idle_ms; /* of the core */
 	bool deep;	      /* policy of hierarchical control, and its knobs */
-	uint32_t deep_ms, read_ms, revoke_ms, turn_ms, announce_ms, holdoff_ms, promote_count, deep_plus_count, contested_ms, share_reads;
+	uint32_t deep_ms, read_ms, revoke_ms, turn_ms, announce_ms, holdoff_ms, escalate_count, deep_plus_count, contested_ms, share_reads;
 	uint32_t slow_paths;  /* (from, to, lane) that are much slower than the rest */
 	uint64_t slow_us;
 	uint32_t rooms;	      /* objects that fit on a disk besides the first tree, about; 0 = any number (room.c) */
@@ -89,7 +89,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t commits;	/* per mille: a client that wrote asks for COMMIT next */
 	uint32_t stable_writes; /* per mille of the writes */
 	uint64_t give_up_us;	/* an administrator gives up who is outside for so long; 0 = never */
-	uint32_t give_up_ms;	/* the core does; 0 = never */
+	uint32_t abandon_ms;	/* the core does; 0 = never */
 	uint32_t calm_between;	/* so many times as long as else */
 	uint32_t repair_crash;	/* per mille of the objects repaired: a crash */
 	uint32_t losses;	/* per mille of the troubles: a server loses its disk, or has an older one put back */
@@ -292,7 +292,7 @@ struct repair { /* seal.c */
 	bool told;	   /* positions is what the source said first */
 	uint64_t inc;	   /* the start of the source when it began */
 	uint32_t nleft;
-	struct nfs4r_left *left; /* inexact there, too */
+	struct nfs4r_fuzzy_object *left; /* inexact there, too */
 	uint32_t nseals;
 	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];
 	uint32_t n, cap, at;
@@ -325,7 +325,7 @@ struct server {
 	nfs4r_lsn own_next; /* LSN of the next entry, as the checkers expect it */
 	nfs4r_lsn applied[SERVERS_MAX + 1]; /* contiguous, as the journal has it */
 	nfs4r_lsn stable[SERVERS_MAX + 1];  /* reported to the core */
-	uint64_t mint_seq, request_seq, read_seq;
+	uint64_t oid_seq, request_seq, read_seq;
 	uint64_t timer_at;
 	bool syncing, checkpointing, checkpoint_wanted;
 	struct delayed *delayed, **delayed_tail;
@@ -403,7 +403,7 @@ struct link { /* between two servers */
 struct totals {
 	uint64_t steps, ops, ok, delays, errors, reads, reads_forwarded, read_delays, entries, applied, crashes,
 		machine_crashes, lost, cuts, messages, not_primary, checks;
-	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed, yielded, yield_regrets, turns; /* of the cores */
+	uint64_t elections, elections_waited, deep_asked, deep_refused, escalations, escalations_lost, raises, raises_lost, drops, deescalations, yielded, yield_regrets, turns; /* of the cores */
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, repairs_anew, commits, commits_ok, holds, give_ups, promised, leaves, left, lies;
 	uint64_t stuck, failed, passed, asides, disks_lost, disks_put_back, newest_put_back, disks_back;

@@ -74,7 +74,7 @@ static void port_mint(void *ctx, struct nfs4r_oid *out)
 		return;
 	}
 	/* as the store does: a counter may come again, but not in the same generation of the log */
-	nfs4r_oid_make(out, v->id, NFS4R_GEN(v->applied[v->id]) << 32 | v->inc, ++v->mint_seq);
+	nfs4r_oid_make(out, v->id, NFS4R_GEN(v->applied[v->id]) << 32 | v->inc, ++v->oid_seq);
 }
 
 static uint64_t port_synced(void *ctx)
@@ -287,7 +287,7 @@ static void make_core(struct server *v)
 	cfg.turn_ms = s->plan.turn_ms;
 	cfg.announce_ms = s->plan.announce_ms;
 	cfg.holdoff_ms = s->plan.holdoff_ms;
-	cfg.promote_count = s->plan.promote_count;
+	cfg.escalate_count = s->plan.escalate_count;
 	cfg.deep_plus_count = s->plan.deep_plus_count;
 	cfg.contested_ms = s->plan.contested_ms;
 	cfg.read_ms = s->plan.read_ms;
@@ -296,7 +296,7 @@ static void make_core(struct server *v)
 	cfg.silence_ms = s->plan.silence_ms;
 	cfg.drift_permille = s->plan.drift_permille;
 	cfg.durability = (enum nfs4r_durability)s->plan.durability;
-	cfg.give_up_ms = s->plan.give_up_ms;
+	cfg.abandon_ms = s->plan.abandon_ms;
 	cfg.servers = NFS4R_BIT(v->id);
 	for (uint32_t i = 1; i <= (v->told_of_all ? s->plan.servers : s->plan.base); i++)
 		cfg.servers |= NFS4R_BIT(i);
@@ -326,7 +326,7 @@ void server_start(struct server *v)
 	v->generation++;
 	v->leaving = false;
 	v->inc_random = hash_mix(hash_mix(s->plan.seed, v->id), v->generation); /* no draw: old seeds mean what they meant */
-	v->mint_seq = v->request_seq = 0; /* and questions go on: a late answer to one of the former life is none to one of now */
+	v->oid_seq = v->request_seq = 0; /* and questions go on: a late answer to one of the former life is none to one of now */
 	v->timer_at = NEVER;
 	v->syncing = v->checkpointing = v->checkpoint_wanted = false;
 	v->delayed_tail = &v->delayed;

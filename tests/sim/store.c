@@ -229,7 +229,7 @@ uint64_t store_cookie(struct server *v, const struct nfs4r_oid *dir, const struc
 
 void store_mint(struct server *v, struct nfs4r_oid *out)
 {
-	nfs4r_store_mint(v->storage->store, out);
+	nfs4r_store_oid_watermark(v->storage->store, out);
 }
 
 void store_mark(struct server *v, struct nfs4r_entry *e, uint64_t *sync_first)
@@ -365,7 +365,7 @@ long store_random(void *b, size_t n)
 static bool plant(struct server *v)
 {
 	struct sim *s = v->sim;
-	const struct nfs4r_store_positions p = { .mint_seq = { [1] = s->first_objs } };
+	const struct nfs4r_store_positions p = { .oid_seq = { [1] = s->first_objs } };
 
 	for (uint32_t i = 0; i < s->first_objs; i++)
 		if (install(v, i, tree_get(&s->base, i)) != NFS4R_OK)

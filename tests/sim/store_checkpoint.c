@@ -83,14 +83,14 @@ void store_touched(struct server *v, const struct nfs4r_entry *e)
 }
 
 /* What a checkpoint said while it went on. */
-struct early {
+struct deferred_proposal {
 	struct server *v;
 	nfs4r_lsn stable[SERVERS_MAX + 1], files[SERVERS_MAX + 1];
 };
 
 static void tell_core(struct sim *s, void *arg, uint64_t generation, uint64_t unused)
 {
-	struct early *t = arg;
+	struct deferred_proposal *t = arg;
 	struct server *v = t->v;
 
 	if (v->up && v->generation == generation) {
@@ -110,7 +110,7 @@ static void tell_core(struct sim *s, void *arg, uint64_t generation, uint64_t un
 static void tell_safe(void *arg, const nfs4r_lsn *stable)
 {
 	struct server *v = arg;
-	struct early *t = calloc(1, sizeof(*t));
+	struct deferred_proposal *t = calloc(1, sizeof(*t));
 
 	t->v = v;
 	memcpy(t->stable, stable, sizeof(t->stable));

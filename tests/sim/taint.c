@@ -58,13 +58,13 @@ bool late_read(struct server *v, struct nfs4r_entry *e, struct nfs4r_seal *await
 	nfs4r_buf_put(e->payload);
 	e->payload = bytes_of(&now, &e->parts[0]);
 	row_fini(&now);
-	if (!nfs4r_core_taint(v->core, e, r->last_log, r->last_lsn, &wait))
+	if (!nfs4r_core_fuzzy(v->core, e, r->last_log, r->last_lsn, &wait))
 		return false;
-	s->totals.late += e->taint_log != 0;
-	if (e->taint_log)
-		TRACE(s, v, "   reads %u:%s back, tainted by %u:%s", e->log, lsn_str(e->lsn), e->taint_log, lsn_str(e->taint_lsn));
-	if (e->taint_log && wait)
-		*await = (struct nfs4r_seal){ e->taint_log, e->taint_lsn };
+	s->totals.late += e->fuzzy_log != 0;
+	if (e->fuzzy_log)
+		TRACE(s, v, "   reads %u:%s back, tainted by %u:%s", e->log, lsn_str(e->lsn), e->fuzzy_log, lsn_str(e->fuzzy_lsn));
+	if (e->fuzzy_log && wait)
+		*await = (struct nfs4r_seal){ e->fuzzy_log, e->fuzzy_lsn };
 	return true;
 }
 
@@ -138,7 +138,7 @@ void late_send(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, const 
 
 bool is_exact(const struct server *v, uint32_t obj)
 {
-	struct nfs4r_left left;
+	struct nfs4r_fuzzy_object left;
 
 	return !v->core || nfs4r_core_exactness(v->core, &v->sim->objs[obj].oid, &left) == NFS4R_EXACT;
 }
@@ -146,7 +146,7 @@ bool is_exact(const struct server *v, uint32_t obj)
 /* Whatever version its row has: does it have what that wrote, or a later update, which perhaps never was? */
 static bool was_exact_at(const struct server *v, uint32_t obj, nfs4r_version version)
 {
-	struct nfs4r_left left;
+	struct nfs4r_fuzzy_object left;
 
 	return nfs4r_core_exactness(v->core, &v->sim->objs[obj].oid, &left) == NFS4R_EXACT || left.exact >= version;
 }

@@ -230,7 +230,7 @@ void row_effect(struct sim *s, struct row *r, const struct nfs4r_part *p, const 
 		gain_parent(r, obj_of(s, &p->parent));
 		break;
 	case NFS4R_EFF_WRITE:
-		eff_write(r, p, e->payload, e->taint_log != 0);
+		eff_write(r, p, e->payload, e->fuzzy_log != 0);
 		break;
 	case NFS4R_EFF_ATTRS:
 		if (p->attrs.mask & NFS4R_ATTR_MODE)

@@ -72,16 +72,16 @@ static void check_left(struct server *v)
 	s->totals.left++;
 }
 
-static bool has_left(const struct server *v)
+static bool has_shut_down(const struct server *v)
 {
 	enum nfs4r_leave how = nfs4r_core_leave(v->core);
 
-	return how == NFS4R_LEAVE_DONE || how == NFS4R_LEAVE_LEFT;
+	return how == NFS4R_LEAVE_DONE || how == NFS4R_LEAVE_LEASE_RETURNED;
 }
 
 void trouble_step(struct server *v)
 {
-	if (!v->leaving || !v->up || !has_left(v))
+	if (!v->leaving || !v->up || !has_shut_down(v))
 		return;
 	v->leaving = false;
 	check_left(v);
@@ -95,11 +95,11 @@ static void look_left(struct sim *s, void *arg, uint64_t generation, uint64_t un
 	if (!v->up || v->generation != generation)
 		return;
 	how = v->stopped ? NFS4R_LEAVE_WAIT : nfs4r_core_leave(v->core);
-	if ((how == NFS4R_LEAVE_WAIT || how == NFS4R_LEAVE_LEFT) && (v->stopped || s->now < until)) {
+	if ((how == NFS4R_LEAVE_WAIT || how == NFS4R_LEAVE_LEASE_RETURNED) && (v->stopped || s->now < until)) {
 		sim_at(s, s->now + 5 * MS, look_left, v, generation, until);
 		return;
 	}
-	TRACE(s, v, "stops, %s", has_left(v) ? "and has left" : how == NFS4R_LEAVE_WAIT ? "and waited too long" : "and could not leave");
+	TRACE(s, v, "stops, %s", has_shut_down(v) ? "and has left" : how == NFS4R_LEAVE_WAIT ? "and waited too long" : "and could not leave");
 	server_stop(v, false);
 }
 
@@ -461,11 +461,11 @@ static void strike_one(struct sim *s, void *arg, uint64_t a, uint64_t b)
 static void ask_give_up(struct sim *s, nfs4r_server_id gone)
 {
 	struct server *v = any(s);
-	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = gone };
+	struct nfs4r_event ev = { .type = NFS4R_EV_ABANDON, .peer = gone };
 	uint64_t lost;
 	char why[200];
 
-	if (!v->up || v->stopped || v->id == gone || nfs4r_core_may_give_up(v->core, gone, &lost, why, sizeof(why)) != NFS4R_OK)
+	if (!v->up || v->stopped || v->id == gone || nfs4r_core_may_abandon(v->core, gone, &lost, why, sizeof(why)) != NFS4R_OK)
 		return;
 	TRACE(s, v, "is told to give up S%u, %llu entries", gone, (unsigned long long)lost);
 	s->totals.give_ups++;

@@ -115,7 +115,7 @@ void control_holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	c->dirty |= DIRTY_OPS | DIRTY_OPENS;
 }
 
-static void hold_off(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint64_t until)
+static void back_off(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint64_t until)
 {
 	if (HASH_COUNT(c->control.holdoff) < HOLDOFF_MAX)
 		control_mark_get(&c->control.holdoff, oid)->value = until;
@@ -128,9 +128,9 @@ void control_holdoff_set(struct nfs4r_core *c, const struct own *ow)
 	uint64_t until = c->now + (ow->demand == OWN_TURN_OVER ? 2 : 1) * control_holdoff_ms(c); /* who has the next turn may have nothing under way just now */
 
 	if (wanted)
-		hold_off(c, wanted, until);
+		back_off(c, wanted, until);
 	for (uint32_t i = 0; i < ow->claim->n && !wanted; i++)
-		hold_off(c, &ow->claim->ctl[i].oid, until);
+		back_off(c, &ow->claim->ctl[i].oid, until);
 	out_timer_at(c, until);
 }
 

@@ -26,9 +26,9 @@ uint64_t control_holdoff_ms(const struct nfs4r_core *c);
 uint64_t control_holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 /* deferred.c: proposals that came before the entry that makes their object (control 4.3d) */
-bool control_early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m); /* one whose objects are known now, which is not kept any more */
-void control_early_timers(struct nfs4r_core *c);
-void control_early_forget(struct nfs4r_core *c, nfs4r_servers whose);
+bool control_deferred_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m); /* one whose objects are known now, which is not kept any more */
+void control_deferred_timers(struct nfs4r_core *c);
+void control_deferred_forget(struct nfs4r_core *c, nfs4r_servers whose);
 
 /* downgrade.c: closed files, and directories that others read, are read from copies before their control is released (control 7.10) */
 void control_announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
@@ -52,7 +52,7 @@ void control_election_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
 void control_elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added);
 void control_elections_again(struct nfs4r_core *c);
 void control_election_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t next_seq); /* it has all own claims below that */
-bool control_elections_settled(const struct nfs4r_core *c);
+bool control_elections_decided(const struct nfs4r_core *c);
 void control_claim_restart(struct nfs4r_core *c, struct own *ow); /* a won one, after a restart (control 4.9) */
 void control_abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
@@ -63,7 +63,7 @@ void control_joined_ancestors_until(struct nfs4r_core *c, nfs4r_lsn lsn); /* an 
 void control_joined_moved_until(struct nfs4r_core *c, nfs4r_lsn end);
 void control_joined_rebuilt(struct nfs4r_core *c, nfs4r_lsn end);
 void control_joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e); /* its claim's row, in the commit */
-void control_joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_born);
+void control_joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool born_acked_by_all);
 
 /* release.c */
 void control_claim_used(struct nfs4r_core *c, struct own *ow);
@@ -91,7 +91,7 @@ void control_release_no_end(struct nfs4r_core *c, struct own *ow);	      /* take
 void control_release_wanted_until(struct nfs4r_core *c, nfs4r_lsn lsn); /* an answer waits for `stable` of the own log */
 void control_release_crossed(struct nfs4r_core *c); /* the own log goes on with a new generation */
 void control_release_recovered(struct nfs4r_core *c, nfs4r_lsn end); /* the end of the own log was not known when they began to close (control 7.1) */
-void control_claim_hold(struct own *ow); /* an operation counts on it, and has not executed (control 5.5) */
+void control_claim_use(struct own *ow); /* an operation counts on it, and has not executed (control 5.5) */
 void control_claim_unhold(struct nfs4r_core *c, struct own *ow);
 void control_claim_pin(struct own *ow); /* an operation executes under it (control 5.1) */
 void control_claim_unpin(struct nfs4r_core *c, struct own *ow);

@@ -21,7 +21,7 @@ void control_holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir);
 void control_holdoff_timers(struct nfs4r_core *c);
 
 /* deferred.c: proposals that came before the entry that makes their object (control 4.3d) */
-bool control_early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */
+bool control_deferred_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */
 
 /* downgrade.c: closed files, and directories that others read, are read from copies before their control is released (control 7.10) */
 void control_announce_again(struct nfs4r_core *c, struct claim *cl); /* start: it may have been announced before */

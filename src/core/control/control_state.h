@@ -122,8 +122,8 @@ struct own { /* what only the owner knows of a claim */
 	nfs4r_servers acks, nacked, confirmed;
 	nfs4r_servers release_to; /* members when it was released: later ones hear of it by a list (log 8.4) */
 	nfs4r_lsn need[NFS4R_SERVERS_MAX + 1];
-	bool settled_born; /* moved: what covered the object then was acked by all. A fact about its birth, whatever its state is */
-	uint32_t holds;	   /* operations that count on it and have not executed (control 5.5) */
+	bool born_acked_by_all; /* moved: what covered the object then was acked by all. A fact about its birth, whatever its state is */
+	uint32_t users;	   /* operations that count on it and have not executed (control 5.5) */
 	uint32_t pins;	   /* operations executing under it */
 	nfs4r_lsn last, in;
 	nfs4r_lsn said;	   /* announced with this `last`; 0: before the start */
@@ -206,7 +206,7 @@ struct anc { /* ancestry table: controls strictly below a directory, per owner (
 	UT_hash_handle hh;
 };
 
-struct said { /* CLOSING of a claim that is not here yet */
+struct deferred_closing { /* CLOSING of a claim that is not here yet */
 	struct pidkey key;
 	nfs4r_lsn last;
 	uint64_t inc; /* of its owner */
@@ -291,8 +291,8 @@ struct control_state { /* c->control */
 	struct own *ending;  /* those of the idle ones whose end is not IDLE */
 	struct own *to_say;  /* downgrade.c: directories first, then in the order in which they began to close */
 	uint64_t announced_ms; /* when some were last */
-	struct said *said;   /* the same file; in order of arrival */
-	struct early *early; /* deferred.c: in order of arrival */
+	struct deferred_closing *said;   /* the same file; in order of arrival */
+	struct deferred_proposal *deferred; /* deferred.c: in order of arrival */
 	uint32_t nearly;
 	struct minheap open; /* the first gives the own floor */
 	uint64_t release_at; /* next repetition */

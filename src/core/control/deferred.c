@@ -13,43 +13,43 @@
  */
 #include "core/control/control_int.h"
 
-struct early {
+struct deferred_proposal {
 	nfs4r_server_id from;
 	uint64_t until;
 	struct nfs4r_msg m; /* PROPOSE; owns nothing */
-	struct early *prev, *next;
+	struct deferred_proposal *prev, *next;
 };
 
-static void drop(struct nfs4r_core *c, struct early *e)
+static void drop(struct nfs4r_core *c, struct deferred_proposal *e)
 {
-	DL_DELETE(c->control.early, e);
+	DL_DELETE(c->control.deferred, e);
 	c->control.nearly--;
 	free(e);
 }
 
-static struct early *find(struct nfs4r_core *c, const struct nfs4r_pid *pid)
+static struct deferred_proposal *find(struct nfs4r_core *c, const struct nfs4r_pid *pid)
 {
-	struct early *e;
+	struct deferred_proposal *e;
 
-	DL_FOREACH(c->control.early, e)
+	DL_FOREACH(c->control.deferred, e)
 		if (e->m.propose.pid.server == pid->server && e->m.propose.pid.seq == pid->seq)
 			return e;
 	return NULL;
 }
 
-bool control_early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+bool control_deferred_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
-	struct early *e = find(c, &m->propose.pid);
+	struct deferred_proposal *e = find(c, &m->propose.pid);
 
-	if (!e && c->control.nearly == EARLY_MAX)
+	if (!e && c->control.nearly == DEFERRED_MAX)
 		return false;
 	if (!e) {
 		e = out_xcalloc(1, sizeof(*e));
 		e->from = from;
 		e->until = c->now + c->cfg.repeat_ms / NACK_REPEAT_DIV;
-		DL_APPEND(c->control.early, e);
+		DL_APPEND(c->control.deferred, e);
 		c->control.nearly++;
-		c->st.proposals_early++;
+		c->st.proposals_deferred++;
 		out_timer_at(c, e->until);
 	}
 	e->m = *m; /* a repeated one may say more: that it has a majority */
@@ -66,11 +66,11 @@ static bool are_known(struct nfs4r_core *c, const struct nfs4r_msg *m)
 	return true;
 }
 
-bool control_early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m)
+bool control_deferred_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m)
 {
-	struct early *e;
+	struct deferred_proposal *e;
 
-	DL_FOREACH(c->control.early, e)
+	DL_FOREACH(c->control.deferred, e)
 		if (are_known(c, &e->m)) {
 			*from = e->from;
 			*m = e->m;
@@ -80,11 +80,11 @@ bool control_early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4
 	return false;
 }
 
-void control_early_timers(struct nfs4r_core *c)
+void control_deferred_timers(struct nfs4r_core *c)
 {
-	struct early *e, *tmp;
+	struct deferred_proposal *e, *tmp;
 
-	DL_FOREACH_SAFE(c->control.early, e, tmp)
+	DL_FOREACH_SAFE(c->control.deferred, e, tmp)
 		if (c->now >= e->until) {
 			control_election_refuse_unknown(c, e->from, &e->m.propose.pid);
 			drop(c, e);
@@ -93,11 +93,11 @@ void control_early_timers(struct nfs4r_core *c)
 		}
 }
 
-void control_early_forget(struct nfs4r_core *c, nfs4r_servers whose)
+void control_deferred_forget(struct nfs4r_core *c, nfs4r_servers whose)
 {
-	struct early *e, *tmp;
+	struct deferred_proposal *e, *tmp;
 
-	DL_FOREACH_SAFE(c->control.early, e, tmp)
+	DL_FOREACH_SAFE(c->control.deferred, e, tmp)
 		if (whose & NFS4R_BIT(e->from))
 			drop(c, e);
 }

@@ -129,7 +129,7 @@ void control_announce_timers(struct nfs4r_core *c)
 
 static void reads_here(struct nfs4r_core *c, nfs4r_server_id owner)
 {
-	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_READS_HERE, .reads_here = { .owner = owner } });
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_RECHECK_READS, .recheck_reads = { .owner = owner } });
 }
 
 void control_announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before)
@@ -156,7 +156,7 @@ static void good_from(struct nfs4r_core *c, struct claim *cl, nfs4r_lsn last, ui
 /* CLOSING is small and overtakes the entry that brings the claim. */
 static void remember(struct nfs4r_core *c, struct pidkey key, nfs4r_lsn last)
 {
-	struct said *w;
+	struct deferred_closing *w;
 
 	HASH_FIND(hh, c->control.said, &key, sizeof(key), w);
 	if (!w) {
@@ -176,7 +176,7 @@ static void remember(struct nfs4r_core *c, struct pidkey key, nfs4r_lsn last)
 
 void control_announce_found(struct nfs4r_core *c, struct claim *cl)
 {
-	struct said *w;
+	struct deferred_closing *w;
 
 	HASH_FIND(hh, c->control.said, &cl->key, sizeof(cl->key), w);
 	if (!w)

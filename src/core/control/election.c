@@ -140,12 +140,12 @@ void control_election_check_win(struct nfs4r_core *c, struct own *ow)
 		state_hist_add(&c->st.won, c->now - ow->begun_ms);
 		c->policy_ops->won(c, ow);
 		c->dirty |= DIRTY_OPS | DIRTY_REPLY;
-		if (own_is_revoked(ow) && !ow->holds)
+		if (own_is_revoked(ow) && !ow->users)
 			control_claim_start_closing(c, ow);
 	}
 	if (own_is_acting(ow) && ow->ask_prev && quorum_is_all(c, ow->acks)) {
 		control_asking_out(c, ow);
-		state_hist_add(&c->st.settled, c->now - ow->begun_ms);
+		state_hist_add(&c->st.acked_by_all, c->now - ow->begun_ms);
 		c->dirty |= DIRTY_REPLY;
 	}
 }
@@ -164,7 +164,7 @@ void control_election_barriers(struct nfs4r_core *c)
 
 struct blockers {
 	bool unknown;
-	bool early; /* not known yet: the entry that makes it may be on its way */
+	bool deferred; /* not known yet: the entry that makes it may be on its way */
 	bool won;
 	struct nfs4r_prio prio;
 	nfs4r_servers owners;
@@ -227,7 +227,7 @@ static void look_for_blockers(struct nfs4r_core *c, nfs4r_server_id from, const 
 		return;
 	}
 	if (f.known != NFS4R_KNOWN && !FAULT(F_GRANT_UNKNOWN)) {
-		b->early = true;
+		b->deferred = true;
 		return;
 	}
 	control_walk_begin(&w, &want->oid);
@@ -349,9 +349,9 @@ void control_election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, con
 		c->policy_ops->others(c, &m->propose.controls[i].oid);
 	for (uint32_t i = 0; i < m->propose.ncontrols; i++) /* d */
 		look_for_blockers(c, from, &m->propose.controls[i], m->propose.won, &b);
-	if (b.early && !b.owners && !b.unknown && control_early_keep(c, from, m))
+	if (b.deferred && !b.owners && !b.unknown && control_deferred_keep(c, from, m))
 		return;
-	if ((b.owners && !FAULT(F_GRANT_ALL)) || b.unknown || b.early) {
+	if ((b.owners && !FAULT(F_GRANT_ALL)) || b.unknown || b.deferred) {
 		nack(c, from, pid, &b);
 		return;
 	}
@@ -442,7 +442,7 @@ void control_elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs
 	struct claim *cl, *tmp;
 	struct own *ow, *next;
 
-	control_early_forget(c, ~(nfs4r_servers)0);
+	control_deferred_forget(c, ~(nfs4r_servers)0);
 	DL_FOREACH_SAFE2(c->control.asking, ow, next, ask_next_own)
 		if (own_is_candidate(ow) && !FAULT(F_KEEPS_PROPOSALS))
 			control_claim_abort(c, ow);
@@ -501,7 +501,7 @@ void control_elections_again(struct nfs4r_core *c)
 }
 
 /* Log 9.1: members that do not know a claim that is won are no majority, and are none when there is one voter less. */
-bool control_elections_settled(const struct nfs4r_core *c)
+bool control_elections_decided(const struct nfs4r_core *c)
 {
 	int n = __builtin_popcountll(c->view.adopted.voters);
 	const struct own *ow;

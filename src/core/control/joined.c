@@ -64,7 +64,7 @@ void control_joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e)
 	free(cl);
 }
 
-void control_joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_born)
+void control_joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool born_acked_by_all)
 {
 	struct claim *cl = control_claim_add(c, e->joined.pid, e->joined.kind, &e->joined.control, 1);
 
@@ -74,7 +74,7 @@ void control_joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool s
 	if (e->joined.pid.server != c->self)
 		return;
 	control_own_new(c, cl, OWN_WON);
-	cl->own->settled_born = settled_born;
+	cl->own->born_acked_by_all = born_acked_by_all;
 	if (c->recovering) /* the end of the own log, pulled back */
 		control_announce_again(c, cl);
 	control_claim_idle(c, cl->own);

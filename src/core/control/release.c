@@ -140,7 +140,7 @@ void control_claim_start_closing(struct nfs4r_core *c, struct own *ow)
 {
 	struct own **list = list_of(c, ow);
 
-	assert(!ow->holds);
+	assert(!ow->users);
 	control_own_move(ow, OWN_CLOSING);
 	DL_DELETE(*list, ow);
 	DL_APPEND(c->control.closing, ow);
@@ -240,22 +240,22 @@ static void close_soon(struct nfs4r_core *c, struct own *ow)
 {
 	if (ow->state == OWN_CLOSING)
 		return;
-	if (!ow->holds)
+	if (!ow->users)
 		control_claim_start_closing(c, ow);
 	else if (!own_is_revoked(ow))
 		control_own_move(ow, ow->state == OWN_WON ? OWN_REVOKED : OWN_REOPENED_REVOKED);
 }
 
-void control_claim_hold(struct own *ow)
+void control_claim_use(struct own *ow)
 {
-	ow->holds++;
+	ow->users++;
 }
 
 void control_claim_unhold(struct nfs4r_core *c, struct own *ow)
 {
-	assert(ow->holds);
-	ow->holds--;
-	if (!ow->holds && own_may_close(ow) && own_is_revoked(ow))
+	assert(ow->users);
+	ow->users--;
+	if (!ow->users && own_may_close(ow) && own_is_revoked(ow))
 		control_claim_start_closing(c, ow);
 }
 
@@ -439,7 +439,7 @@ void control_claim_release(struct nfs4r_core *c, struct own *ow)
 {
 	struct own **list = list_of(c, ow);
 
-	assert(!ow->pins && !ow->holds);
+	assert(!ow->pins && !ow->users);
 	control_asking_out(c, ow);
 	if (ow->state == OWN_CLOSING)
 		DL_DELETE(c->control.closing, ow);
@@ -618,7 +618,7 @@ static void idle_timers(struct nfs4r_core *c, struct own **list)
 			out_timer_at(c, control_idle_end(c, ow));
 			break;
 		}
-		if (ow->holds || ow->pins) {
+		if (ow->users || ow->pins) {
 			control_claim_used(c, ow);
 			out_timer_at(c, control_idle_end(c, ow));
 		} else {
@@ -745,7 +745,7 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 		own_ask(ow, OWN_FORCED);
 	if (ow->end == OWN_END_READERS) /* its use does not take this end back */
 		own_end(c, ow, OWN_END_SET, ow->close_at);
-	if (!c->cfg.revoke_ms || again || below || !(own_is_deep(ow) || ow->holds || ow->pins || prio->attempts == 0))
+	if (!c->cfg.revoke_ms || again || below || !(own_is_deep(ow) || ow->users || ow->pins || prio->attempts == 0))
 		close_soon(c, ow);
 	else if (ow->end == OWN_END_IDLE)
 		control_release_at(c, ow, c->now + c->cfg.revoke_ms);

@@ -212,7 +212,7 @@ void control_claim_out_of_table(struct nfs4r_core *c, struct claim *cl)
 
 void control_claim_free(struct nfs4r_core *c, struct claim *cl)
 {
-	assert(!cl->in_table && (!cl->own || (!cl->own->holds && !cl->own->pins)));
+	assert(!cl->in_table && (!cl->own || (!cl->own->users && !cl->own->pins)));
 	HASH_DEL(c->control.claims, cl);
 	c->control.nclaims--;
 	c->control.nclaims_of[cl->key.server]--;
@@ -322,7 +322,7 @@ static bool op_counts_on(const struct opx *o, const struct claim *cl)
 	if (!o)
 		return false;
 	for (uint32_t i = 0; i < o->nholds; i++)
-		if (o->holds[i] == cl)
+		if (o->relies_on[i] == cl)
 			return true;
 	for (uint32_t i = 0; i < o->npins; i++)
 		if (o->pins[i] == cl)

@@ -268,7 +268,7 @@ void log_apply_committed(struct nfs4r_core *c, struct pend *p)
 	if (e->lsn > c->log.logs[e->log].highest)
 		c->log.logs[e->log].highest = e->lsn;
 	if (e->log == c->self)
-		log_held_note(c, e->lsn);
+		log_quorum_note(c, e->lsn);
 	p->opx = NULL;
 	log_trouble_forget(c, p);
 	enqueue_beyond(c, p);
@@ -413,7 +413,7 @@ void log_apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 static void take_back(struct nfs4r_core *c, struct logst *l, struct pend *p)
 {
 	if (p->failed_ms) {
-		log_taint_begun(c, p->entry, p->mask);
+		log_fuzzy_begun(c, p->entry, p->mask);
 		log_trouble_forget(c, p);
 	}
 	DL_DELETE(l->pend, p);

@@ -19,7 +19,7 @@ static uint32_t voters(const struct nfs4r_core *c)
 }
 
 /* The @need-th newest of the stable positions in @log, the own one included. */
-static nfs4r_lsn held_by(const struct nfs4r_core *c, nfs4r_server_id log, uint32_t need)
+static nfs4r_lsn quorum_durable_by(const struct nfs4r_core *c, nfs4r_server_id log, uint32_t need)
 {
 	nfs4r_lsn best[NFS4R_SERVERS_MAX + 1] = { c->log.logs[log].stable }, v;
 	uint32_t n = 1, i;
@@ -35,23 +35,23 @@ static nfs4r_lsn held_by(const struct nfs4r_core *c, nfs4r_server_id log, uint32
 	return best[need - 1] < c->log.logs[log].stable ? best[need - 1] : c->log.logs[log].stable;
 }
 
-static nfs4r_lsn held_until(const struct nfs4r_core *c, nfs4r_server_id log)
+static nfs4r_lsn quorum_durable_until(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	return held_by(c, log, voters(c) / 2 + 1);
+	return quorum_durable_by(c, log, voters(c) / 2 + 1);
 }
 
-bool log_is_held(const struct nfs4r_core *c, nfs4r_lsn lsn)
+bool log_is_quorum_durable(const struct nfs4r_core *c, nfs4r_lsn lsn)
 {
-	return held_until(c, c->self) >= lsn;
+	return quorum_durable_until(c, c->self) >= lsn;
 }
 
 /* An entry of any log. */
-bool log_is_held_of(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
+bool log_is_quorum_durable_of(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
 {
-	return held_until(c, log) >= lsn;
+	return quorum_durable_until(c, log) >= lsn;
 }
 
-bool log_needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op)
+bool log_needs_quorum(const struct nfs4r_core *c, const struct nfs4r_op *op)
 {
 	if (FAULT(F_NOT_HELD) || op->type == NFS4R_OP_CLOSE || op->type == NFS4R_OP_CLAIM)
 		return false;
@@ -66,26 +66,26 @@ bool log_needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op)
 }
 
 /* An answer waits for @lsn. */
-void log_held_wait(struct nfs4r_core *c, nfs4r_lsn lsn)
+void log_quorum_wait(struct nfs4r_core *c, nfs4r_lsn lsn)
 {
-	if (lsn > c->log.held.wanted)
-		c->log.held.wanted = lsn;
+	if (lsn > c->log.quorum.wanted)
+		c->log.quorum.wanted = lsn;
 }
 
 /* After the entries are on their way: ask for checkpoints, once for each need; heartbeats repeat it. */
-void log_held_flush(struct nfs4r_core *c)
+void log_quorum_flush(struct nfs4r_core *c)
 {
 	struct logst *own = &c->log.logs[c->self];
 
-	if (c->log.held.wanted <= c->log.held.asked)
+	if (c->log.quorum.wanted <= c->log.quorum.asked)
 		return;
-	c->log.held.asked = c->log.held.wanted;
-	state_log_want(c, c->self, c->log.held.asked);
-	if (own->hurry < c->log.held.asked)
-		own->hurry = c->log.held.asked;
-	control_release_wanted_until(c, c->log.held.asked);
+	c->log.quorum.asked = c->log.quorum.wanted;
+	state_log_want(c, c->self, c->log.quorum.asked);
+	if (own->hurry < c->log.quorum.asked)
+		own->hurry = c->log.quorum.asked;
+	control_release_wanted_until(c, c->log.quorum.asked);
 	EACH_MEMBER(c, s)
-		if (c->peers[s].stable[c->self] < c->log.held.asked)
+		if (c->peers[s].stable[c->self] < c->log.quorum.asked)
 			log_send_positions(c, s);
 }
 
@@ -93,7 +93,7 @@ void log_held_flush(struct nfs4r_core *c)
 
 static void give(struct nfs4r_core *c, uint64_t id)
 {
-	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_HELD, .held = { .hold = id } });
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_QUORUM_DURABLE, .quorum_durable = { .wait_id = id } });
 }
 
 /* The newest own entry of @oid, or a newer one. */
@@ -105,30 +105,30 @@ static nfs4r_lsn newest(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	return w ? w->lsn : c->log.logs[c->self].received;
 }
 
-void log_held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid)
+void log_quorum_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid)
 {
 	nfs4r_lsn lsn = newest(c, oid);
-	struct hold *h;
+	struct quorum_wait *h;
 
-	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || log_is_held(c, lsn) || FAULT(F_NOT_HELD)) {
+	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || log_is_quorum_durable(c, lsn) || FAULT(F_NOT_HELD)) {
 		give(c, id);
 		return;
 	}
 	h = out_xcalloc(1, sizeof(*h));
 	h->id = id;
 	h->lsn = lsn;
-	DL_APPEND(c->log.held.holds, h);
-	log_held_wait(c, lsn);
+	DL_APPEND(c->log.quorum.waits, h);
+	log_quorum_wait(c, lsn);
 }
 
-static void end_holds(struct nfs4r_core *c, nfs4r_lsn until)
+static void end_is_quorum_durable(struct nfs4r_core *c, nfs4r_lsn until)
 {
-	struct hold *h, *tmp;
+	struct quorum_wait *h, *tmp;
 
-	DL_FOREACH_SAFE(c->log.held.holds, h, tmp) {
+	DL_FOREACH_SAFE(c->log.quorum.waits, h, tmp) {
 		if (h->lsn > until)
 			continue;
-		DL_DELETE(c->log.held.holds, h);
+		DL_DELETE(c->log.quorum.waits, h);
 		give(c, h->id);
 		free(h);
 	}
@@ -138,46 +138,46 @@ static void end_holds(struct nfs4r_core *c, nfs4r_lsn until)
  * Log 9.1: those voters that have not all that may have been called held are no majority when there is one voter less; that one is outside before it is taken
  * out, and does not count. What is missing is asked for, as an answer would.
  */
-bool log_held_settled(struct nfs4r_core *c)
+bool log_quorum_doubt_cleared(struct nfs4r_core *c)
 {
 	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || FAULT(F_VOTERS_UNHELD))
 		return true;
-	if (held_by(c, c->self, voters(c) - (voters(c) - 1) / 2 - (c->view.adopted.members != c->view.adopted.voters)) >= c->log.held.top)
+	if (quorum_durable_by(c, c->self, voters(c) - (voters(c) - 1) / 2 - (c->view.adopted.members != c->view.adopted.voters)) >= c->log.quorum.top)
 		return true;
-	log_held_wait(c, c->log.held.top);
+	log_quorum_wait(c, c->log.quorum.top);
 	return false;
 }
 
-void log_held_run(struct nfs4r_core *c)
+void log_quorum_run(struct nfs4r_core *c)
 {
-	nfs4r_lsn held = c->cfg.durability == NFS4R_DURABILITY_LOCAL ? 0 : held_until(c, c->self);
+	nfs4r_lsn durable = c->cfg.durability == NFS4R_DURABILITY_LOCAL ? 0 : quorum_durable_until(c, c->self);
 
-	if (held > c->log.held.top)
-		c->log.held.top = held;
-	if (c->log.held.holds)
-		end_holds(c, held_until(c, c->self));
+	if (durable > c->log.quorum.top)
+		c->log.quorum.top = durable;
+	if (c->log.quorum.waits)
+		end_is_quorum_durable(c, quorum_durable_until(c, c->self));
 }
 
 /* The epoch is another one. */
-void log_held_all(struct nfs4r_core *c)
+void log_quorum_has_all(struct nfs4r_core *c)
 {
-	end_holds(c, UINT64_MAX);
+	end_is_quorum_durable(c, UINT64_MAX);
 }
 
-void log_held_fini(struct nfs4r_core *c)
+void log_quorum_fini(struct nfs4r_core *c)
 {
-	struct hold *h, *tmp;
+	struct quorum_wait *h, *tmp;
 
-	DL_FOREACH_SAFE(c->log.held.holds, h, tmp)
+	DL_FOREACH_SAFE(c->log.quorum.waits, h, tmp)
 		free(h);
 }
 
 /* ---- the loss window ------------------------------------------------------------------------- */
 
 /* When own entries were made, in steps that double when there is no more place. */
-void log_held_note(struct nfs4r_core *c, nfs4r_lsn lsn)
+void log_quorum_note(struct nfs4r_core *c, nfs4r_lsn lsn)
 {
-	struct held *d = &c->log.held;
+	struct quorum_state *d = &c->log.quorum;
 
 	if (d->nmarks && (c->now == d->marks[d->nmarks - 1].ms || lsn <= d->marks[d->nmarks - 1].lsn))
 		return;
@@ -192,22 +192,22 @@ void log_held_note(struct nfs4r_core *c, nfs4r_lsn lsn)
 
 void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms)
 {
-	nfs4r_lsn held = held_until(c, c->self), end = c->log.logs[c->self].applied, begin = NFS4R_GEN(end) << NFS4R_GEN_SHIFT;
+	nfs4r_lsn durable = quorum_durable_until(c, c->self), end = c->log.logs[c->self].applied, begin = NFS4R_GEN(end) << NFS4R_GEN_SHIFT;
 	uint64_t since = c->view.started_ms;
 
 	*entries = *bytes = *age_ms = 0;
-	if (held >= end)
+	if (durable >= end)
 		return;
-	if (held < begin)
-		held = begin;
-	*entries = end - held;
-	*bytes = log_bytes_between(c, held, end);
-	for (uint32_t i = 0; i < c->log.held.nmarks && c->log.held.marks[i].lsn <= held + 1; i++)
-		since = c->log.held.marks[i].ms;
+	if (durable < begin)
+		durable = begin;
+	*entries = end - durable;
+	*bytes = log_bytes_between(c, durable, end);
+	for (uint32_t i = 0; i < c->log.quorum.nmarks && c->log.quorum.marks[i].lsn <= durable + 1; i++)
+		since = c->log.quorum.marks[i].ms;
 	*age_ms = c->now - since;
 }
 
-void log_held_started(struct nfs4r_core *c)
+void log_quorum_started(struct nfs4r_core *c)
 {
-	c->log.held.top = c->log.logs[c->self].stable;
+	c->log.quorum.top = c->log.logs[c->self].stable;
 }

@@ -27,32 +27,32 @@ bool log_last_assigned(const struct nfs4r_core *c, const struct nfs4r_oid *oid, 
 void log_pend_free(struct nfs4r_core *c, struct pend *p);
 
 /* durability.c: durability beyond one server (log 5.1) */
-bool log_needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op);
-bool log_is_held_of(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);
-void log_held_wait(struct nfs4r_core *c, nfs4r_lsn lsn);
-void log_held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid);
-void log_held_run(struct nfs4r_core *c);
-void log_held_all(struct nfs4r_core *c);
-void log_held_flush(struct nfs4r_core *c);
-bool log_held_settled(struct nfs4r_core *c);
-void log_held_started(struct nfs4r_core *c);
-void log_held_fini(struct nfs4r_core *c);
+bool log_needs_quorum(const struct nfs4r_core *c, const struct nfs4r_op *op);
+bool log_is_quorum_durable_of(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);
+void log_quorum_wait(struct nfs4r_core *c, nfs4r_lsn lsn);
+void log_quorum_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid);
+void log_quorum_run(struct nfs4r_core *c);
+void log_quorum_has_all(struct nfs4r_core *c);
+void log_quorum_flush(struct nfs4r_core *c);
+bool log_quorum_doubt_cleared(struct nfs4r_core *c);
+void log_quorum_started(struct nfs4r_core *c);
+void log_quorum_fini(struct nfs4r_core *c);
 
 /* fuzzy.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
-struct taint *log_taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid);
-void log_taint_restored(struct nfs4r_core *c, const struct taint *row);
-void log_taint_copied(struct nfs4r_core *c, struct taint *t, const struct nfs4r_left *l, const nfs4r_lsn *positions); /* a repair took it, though it is inexact there */
-void log_taint_save(struct nfs4r_core *c, const struct taint *t, bool del); /* outside of a commit */
-void log_taint_drop(struct nfs4r_core *c, struct taint *t);
-void log_taint_waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn);
-void log_taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state state);
-void log_taint_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool made);
-void log_taint_started(struct nfs4r_core *c);
-void log_taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
-void log_taint_left(struct nfs4r_core *c, const struct nfs4r_left *l);
-void log_taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l);
-bool log_taint_all_named(const struct nfs4r_core *c);
-void log_taint_fini(struct nfs4r_core *c);
+struct fuzzy *log_fuzzy_add(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void log_fuzzy_restored(struct nfs4r_core *c, const struct fuzzy *row);
+void log_fuzzy_copied(struct nfs4r_core *c, struct fuzzy *t, const struct nfs4r_fuzzy_object *l, const nfs4r_lsn *positions); /* a repair took it, though it is inexact there */
+void log_fuzzy_save(struct nfs4r_core *c, const struct fuzzy *t, bool del); /* outside of a commit */
+void log_fuzzy_drop(struct nfs4r_core *c, struct fuzzy *t);
+void log_fuzzy_waits_for(const struct nfs4r_core *c, const struct fuzzy *t, nfs4r_server_id *log, nfs4r_lsn *lsn);
+void log_fuzzy_set_state(struct nfs4r_core *c, struct fuzzy *t, enum fuzzy_state state);
+void log_fuzzy_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool made);
+void log_fuzzy_started(struct nfs4r_core *c);
+void log_fuzzy_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
+void log_fuzzy_noted(struct nfs4r_core *c, const struct nfs4r_fuzzy_object *l);
+void log_fuzzy_newer(struct nfs4r_core *c, const struct nfs4r_fuzzy_object *l);
+bool log_fuzzy_all_named(const struct nfs4r_core *c);
+void log_fuzzy_fini(struct nfs4r_core *c);
 
 /* replicate.c, positions.c: own log, distribution, positions */
 void log_bytes(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t bytes);

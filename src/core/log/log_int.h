@@ -9,8 +9,8 @@
 #include "core/log/log.h"
 
 /* durability.c: durability beyond one server (log 5.1) */
-bool log_is_held(const struct nfs4r_core *c, nfs4r_lsn lsn);
-void log_held_note(struct nfs4r_core *c, nfs4r_lsn lsn);
+bool log_is_quorum_durable(const struct nfs4r_core *c, nfs4r_lsn lsn);
+void log_quorum_note(struct nfs4r_core *c, nfs4r_lsn lsn);
 
 /* failed.c: entries that could not be applied (log 4.11) */
 void log_trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st);
@@ -18,9 +18,9 @@ void log_trouble_forget(struct nfs4r_core *c, struct pend *p);
 bool log_trouble_waits(const struct nfs4r_core *c, const struct pend *p); /* it failed, and is not to be tried yet */
 
 /* fuzzy.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
-void log_taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
-void log_taint_passed(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t part, const struct nfs4r_entry *by);
-void log_taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t mask);
+void log_fuzzy_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
+void log_fuzzy_passed(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t part, const struct nfs4r_entry *by);
+void log_fuzzy_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t mask);
 
 /* replicate.c: own log, distribution, positions */
 void log_drop(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn until); /* entries up to @until, if there are any; TRUNCATE */

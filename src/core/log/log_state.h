@@ -36,7 +36,7 @@ struct pend { /* entry between received/started and committed */
 	struct pend *prev, *next;   /* of the log, ascending */
 	struct pend *rprev, *rnext; /* to be tried */
 	/* of ops/ */
-	bool settled_born; /* of a moved claim that comes with it (struct own) */
+	bool born_acked_by_all; /* of a moved claim that comes with it (struct own) */
 };
 
 struct logst {
@@ -64,12 +64,12 @@ struct pulled { /* what a server was last asked for of a log; until 0: nothing *
 	nfs4r_lsn from, until;
 };
 
-enum taint_state { TAINT_DONE = 1, TAINT_OPEN, TAINT_INEXACT };
+enum fuzzy_state { FUZZY_DONE = 1, FUZZY_OPEN, FUZZY_INEXACT };
 
 /* fuzzy.c, row 'X': an object whose bytes may be newer than its version. */
-struct taint {
+struct fuzzy {
 	struct nfs4r_oid oid;
-	enum taint_state state; /* exact again, not stable yet; until entries come; for ever, by itself */
+	enum fuzzy_state state; /* exact again, not stable yet; until entries come; for ever, by itself */
 	nfs4r_version exact;	/* it was, at this version */
 	nfs4r_server_id done_log; /* DONE: by this entry */
 	nfs4r_lsn done_lsn;
@@ -82,18 +82,18 @@ struct taint {
 	bool left;	     /* the source of the last repair has it inexact, too */
 };
 
-struct hold { /* durability.c: somebody waits until an own entry is held */
+struct quorum_wait { /* durability.c: somebody waits until an own entry is held */
 	uint64_t id;
 	nfs4r_lsn lsn;
-	struct hold *prev, *next;
+	struct quorum_wait *prev, *next;
 };
 
 #define MARKS 64
 
-struct held { /* durability.c */
+struct quorum_state { /* durability.c */
 	nfs4r_lsn asked;  /* answers wait for it: others' checkpoints were asked for up to here */
 	nfs4r_lsn wanted; /* and are to be, up to here */
-	struct hold *holds;
+	struct quorum_wait *waits;
 	nfs4r_lsn top;	  /* what may have been called held so far */
 	uint32_t nmarks;
 	struct {
@@ -110,13 +110,13 @@ struct written { /* last own entry of a file, until it is applied by all (contro
 };
 
 struct log_state { /* c->log */
-	struct taint *taints;
+	struct fuzzy *taints;
 	uint32_t ninexact;
 	uint32_t npassed; /* objects that are not exact because an entry was passed over */
 	uint32_t nfailed; /* entries, pending, that could not be applied when they were tried last */
 	uint64_t heartbeat_at;
 	bool checkpoint_asked, checkpoint_hurried;
-	struct held held;
+	struct quorum_state quorum;
 	/* replicate.c, apply.c */
 	struct logst logs[NFS4R_SERVERS_MAX + 1];
 	struct pulled pulled[NFS4R_SERVERS_MAX + 1][NFS4R_SERVERS_MAX + 1]; /* [log][server] */

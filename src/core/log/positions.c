@@ -71,7 +71,7 @@ void log_copied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
 	struct logst *l = &c->log.logs[log];
 
 	l->received = l->applied = l->highest = lsn;
-	l->stable = state_taint_limit(c, log, lsn);
+	l->stable = state_fuzzy_limit(c, log, lsn);
 	l->base = lsn + 1;
 	l->truncated = lsn;
 	l->pull_from = 0;

@@ -71,7 +71,7 @@ void log_crossed(struct nfs4r_core *c)
 	c->log.ncum = 0;
 	log_bytes(c, c->log.logs[c->self].applied, 0);
 	control_release_crossed(c);
-	c->log.held.asked = c->log.held.wanted = 0;
+	c->log.quorum.asked = c->log.quorum.wanted = 0;
 	EACH_PEER(c, s)
 		c->peers[s].sent = c->peers[s].received[c->self];
 	c->log_moved = true;
@@ -94,7 +94,7 @@ static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
 	struct peer *p = &c->peers[to];
 	nfs4r_lsn base = c->log.logs[c->self].base, got = p->received[c->self], end = state_gen_end(c, c->self, got), until;
 
-	if (p->down || !p->told || !state_memory_may_send(c, to) || c->repair.state == REPAIR_RUNS) /* before, a source may need what is here */
+	if (p->down || !p->reported || !state_memory_may_send(c, to) || c->repair.state == REPAIR_RUNS) /* before, a source may need what is here */
 		return;
 	if (p->sent < got)
 		p->sent = got;
@@ -263,11 +263,11 @@ static void recovered(struct nfs4r_core *c)
  * Every other log is here as far as its peers had it when they told. What the store of one who forgot has of its own log is not waited for: it gives
  * nothing of that, and what nobody else has is lost (log 8.6).
  */
-static bool is_as_far_as_told(const struct nfs4r_core *c)
+static bool is_as_far_as_reported(const struct nfs4r_core *c)
 {
 	EACH_OTHER_LOG(c, s)
 		EACH_PEER(c, t)
-			if (c->log.logs[s].applied < c->peers[t].first_told[s] && (!log_retention_forgot_log(c, t, s) || FAULT(F_FORGOT_AWAITED)))
+			if (c->log.logs[s].applied < c->peers[t].first_reported[s] && (!log_retention_forgot_log(c, t, s) || FAULT(F_FORGOT_AWAITED)))
 				return false;
 	return true;
 }
@@ -300,7 +300,7 @@ void log_recovery(struct nfs4r_core *c)
 		return;
 	}
 	EACH_PEER(c, s) {
-		if (!c->peers[s].told || !state_memory_may_send(c, s)) /* it may know more of this store than is in it (log 8.6) */
+		if (!c->peers[s].reported || !state_memory_may_send(c, s)) /* it may know more of this store than is in it (log 8.6) */
 			return;
 		if (c->peers[s].received[c->self] > target)
 			target = c->peers[s].received[c->self];
@@ -310,7 +310,7 @@ void log_recovery(struct nfs4r_core *c)
 			log_pull(c, c->self);
 		return;
 	}
-	if (is_as_far_as_told(c) || c->repair.state) /* after a repair it joins anew (log 8.4) */
+	if (is_as_far_as_reported(c) || c->repair.state) /* after a repair it joins anew (log 8.4) */
 		recovered(c);
 }
 
@@ -325,7 +325,7 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 	m->positions.echo_ns = c->peers[to].clock_ns;
 	m->positions.own_end = state_memory_tells_nothing(c) ? 0 : own->applied;
 	m->positions.all_stable = quorum_stable_everywhere(c, c->self);
-	m->positions.want_stable = (c->control.closing || (c->log.held.asked && !log_is_held(c, c->log.held.asked))) && c->peers[to].stable[c->self] < own->want;
+	m->positions.want_stable = (c->control.closing || (c->log.quorum.asked && !log_is_quorum_durable(c, c->log.quorum.asked))) && c->peers[to].stable[c->self] < own->want;
 	m->positions.wanted = m->positions.want_stable && c->peers[to].stable[c->self] < c->control.wanted_until;
 	EACH_LOG(c, s) {
 		struct nfs4r_log_position *p = &m->positions.pos[m->positions.n++];
@@ -356,7 +356,7 @@ void log_positions_out(struct nfs4r_core *c)
 
 		bool hurry = l->stable < l->hurry;
 
-		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->log.checkpoint_hurried : c->log.checkpoint_asked) && state_taint_allows_more(c, s)) {
+		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->log.checkpoint_hurried : c->log.checkpoint_asked) && state_fuzzy_allows_more(c, s)) {
 			c->log.checkpoint_asked = true; /* until the next STABLE */
 			c->log.checkpoint_hurried |= hurry;
 			out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_CHECKPOINT, .checkpoint = { .hurry = hurry } });
@@ -367,7 +367,7 @@ void log_positions_out(struct nfs4r_core *c)
 void log_peers_started(struct nfs4r_core *c)
 {
 	EACH_PEER(c, s) { /* nobody has said anything yet: what is new is sent, what is missing gets pulled */
-		c->peers[s].told = !c->recovering;
+		c->peers[s].reported = !c->recovering;
 		c->peers[s].sent = c->log.logs[c->self].applied;
 	}
 }
@@ -382,12 +382,12 @@ void log_peer_forget(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct peer *p = &c->peers[s];
 
-	p->told = false;
-	p->told_ns = p->less_ms = 0;
+	p->reported = false;
+	p->reported_ns = p->less_ms = 0;
 	memset(p->received, 0, sizeof(p->received));
 	memset(p->applied, 0, sizeof(p->applied));
 	memset(p->stable, 0, sizeof(p->stable));
-	memset(p->first_told, 0, sizeof(p->first_told));
+	memset(p->first_reported, 0, sizeof(p->first_reported));
 	memset(p->base, 0, sizeof(p->base));
 	p->slow_ms = 0;
 }
@@ -415,7 +415,7 @@ static void raise(nfs4r_lsn *p, nfs4r_lsn v)
 /* Some answer may wait for what others have on disk (log 5.1, 5.6); with `local` none does. */
 static uint32_t dirty_by_stable(const struct nfs4r_core *c)
 {
-	return c->log.held.asked || c->log.held.holds || (c->ops.answering && c->cfg.durability != NFS4R_DURABILITY_LOCAL) ? DIRTY_REPLY : 0;
+	return c->log.quorum.asked || c->log.quorum.waits || (c->ops.answering && c->cfg.durability != NFS4R_DURABILITY_LOCAL) ? DIRTY_REPLY : 0;
 }
 
 static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_log_position *q)
@@ -491,11 +491,11 @@ bool log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 			return false;
 		}
 	}
-	for (uint32_t i = 0; i < m->positions.n && m->positions.clock_ns > p->told_ns; i++)
+	for (uint32_t i = 0; i < m->positions.n && m->positions.clock_ns > p->reported_ns; i++)
 		if (m->positions.pos[i].log == c->self)
 			given_back(c, p, m->positions.pos[i].received);
-	if (m->positions.clock_ns > p->told_ns)
-		p->told_ns = m->positions.clock_ns;
+	if (m->positions.clock_ns > p->reported_ns)
+		p->reported_ns = m->positions.clock_ns;
 	p->clock_ns = m->positions.clock_ns;
 	for (uint32_t i = 0; i < m->positions.n; i++)
 		take_position(c, from, &m->positions.pos[i]);
@@ -508,12 +508,12 @@ void log_positions_taken(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	struct peer *p = &c->peers[from];
 	struct logst *l = &c->log.logs[from];
 
-	if (!p->told) {
-		p->told = true;
+	if (!p->reported) {
+		p->reported = true;
 		p->sent = p->received[c->self];
-		p->first_told[from] = m->positions.own_end;
+		p->first_reported[from] = m->positions.own_end;
 		for (uint32_t i = 0; i < m->positions.n; i++)
-			raise(&p->first_told[m->positions.pos[i].log], m->positions.pos[i].applied);
+			raise(&p->first_reported[m->positions.pos[i].log], m->positions.pos[i].applied);
 	}
 	raise(&p->end, m->positions.own_end);
 	state_log_heard(c, from, m->positions.own_end);
@@ -536,10 +536,10 @@ void log_positions_taken(struct nfs4r_core *c, nfs4r_server_id from, const struc
 
 void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 {
-	log_taint_stable(c, stable);
+	log_fuzzy_stable(c, stable);
 	EACH_LOG(c, s) {
 		struct logst *l = &c->log.logs[s];
-		nfs4r_lsn v = state_taint_limit(c, s, stable[s] < l->applied ? stable[s] : l->applied);
+		nfs4r_lsn v = state_fuzzy_limit(c, s, stable[s] < l->applied ? stable[s] : l->applied);
 
 		if (v > l->stable) {
 			l->stable = v;

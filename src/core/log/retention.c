@@ -30,7 +30,7 @@ static bool all_heard(const struct nfs4r_core *c, nfs4r_servers members, bool bu
 
 		if (!(members & NFS4R_BIT(s)) || (but_forgetful && state_view_hears(c, s) && p->memory == NFS4R_MEMORY_FORGOT))
 			continue;
-		if (!p->told || !state_view_hears(c, s) || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num)
+		if (!p->reported || !state_view_hears(c, s) || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num)
 			return false;
 	}
 	return true;
@@ -82,7 +82,7 @@ nfs4r_servers log_retention_slow(struct nfs4r_core *c)
 	EACH_MEMBER(c, s) {
 		struct peer *p = &c->peers[s];
 
-		if (!p->told || !log_retention_is_slow(c, s)) {
+		if (!p->reported || !log_retention_is_slow(c, s)) {
 			p->slow_ms = 0;
 			continue;
 		}
@@ -138,7 +138,7 @@ static bool nobody_has_next(const struct nfs4r_core *c, nfs4r_server_id log)
 	if (seal && next > seal->lsn)
 		return false;
 	EACH_PEER(c, s) {
-		if (!c->peers[s].told || !state_view_hears(c, s) || log_retention_forgot_log(c, s, log)) /* what nobody else has is lost: its log ends before */
+		if (!c->peers[s].reported || !state_view_hears(c, s) || log_retention_forgot_log(c, s, log)) /* what nobody else has is lost: its log ends before */
 			continue;
 		if (log_retention_has(c, s, log, next))
 			return false;
@@ -171,9 +171,9 @@ void log_retention_look(struct nfs4r_core *c)
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
-void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nfs4r_servers *late)
+void nfs4r_core_retained_for(const struct nfs4r_core *c, nfs4r_servers *retained_for, nfs4r_servers *late)
 {
-	*kept_for = *late = 0;
+	*retained_for = *late = 0;
 	if (!state_views_on(c))
 		return;
 	EACH_PEER(c, s)
@@ -186,9 +186,9 @@ void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nf
 			if (has + 1 < l->base && c->peers[s].beats && c->peers[s].memory == NFS4R_MEMORY_KNOWN)
 				*late |= NFS4R_BIT(s);
 			else if (l->base <= l->applied)
-				*kept_for |= NFS4R_BIT(s);
+				*retained_for |= NFS4R_BIT(s);
 		}
-	*kept_for &= ~*late;
+	*retained_for &= ~*late;
 }
 
 void log_late_none(struct nfs4r_core *c)

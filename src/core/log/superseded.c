@@ -62,9 +62,9 @@ static bool is_content(uint32_t effect)
 /* One after the other of a file that goes: the first was tried, the others need not be. */
 static bool was_passed(const struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_entry *by)
 {
-	const struct taint *t = state_taint_find(c, oid);
+	const struct fuzzy *t = state_fuzzy_find(c, oid);
 
-	return t && t->passed && t->state == TAINT_OPEN && t->until[by->log] == by->lsn;
+	return t && t->passed && t->state == FUZZY_OPEN && t->until[by->log] == by->lsn;
 }
 
 /* A link that fails is not made: its name goes before its object does. */
@@ -124,7 +124,7 @@ void log_moot_commit(struct nfs4r_core *c, struct pend *p)
 	for (uint32_t i = 0; i < p->entry->nparts; i++) {
 		if (!p->by[i])
 			continue;
-		log_taint_passed(c, p->entry, i, p->by[i]);
+		log_fuzzy_passed(c, p->entry, i, p->by[i]);
 		c->st.entries_passed++;
 	}
 }

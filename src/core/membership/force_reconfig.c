@@ -20,7 +20,7 @@
 
 #include "core/membership/membership_int.h"
 
-static nfs4r_servers word(const struct nfs4r_core *c)
+static nfs4r_servers order_set(const struct nfs4r_core *c)
 {
 	return c->view.reconf_set;
 }
@@ -33,19 +33,19 @@ bool view_reconf_refuses(const struct nfs4r_core *c, uint64_t num, nfs4r_servers
 	uint64_t epoch = NFS4R_RECONF(num), mine = NFS4R_RECONF(c->view.accepted.num), said = c->view.reconf_epoch;
 
 	if (said > mine && !(FAULT(F_RECONF_OLD_VOTES) && epoch < said))
-		return epoch != said || (set != word(c) && !FAULT(F_RECONF_ANY_SET));
+		return epoch != said || (set != order_set(c) && !FAULT(F_RECONF_ANY_SET));
 	return epoch > mine;
 }
 
 /* It is about the set of the word: all of it votes, whoever's log ends. */
 bool view_reconf_asks(const struct nfs4r_core *c, const struct vote *v)
 {
-	return state_reconf_said(c) && NFS4R_RECONF(v->num) == c->view.reconf_epoch && (v->add == word(c) || FAULT(F_RECONF_ANY_SET));
+	return state_reconf_reported(c) && NFS4R_RECONF(v->num) == c->view.reconf_epoch && (v->add == order_set(c) || FAULT(F_RECONF_ANY_SET));
 }
 
 bool view_reconf_may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	return !state_reconf_said(c) || (word(c) & NFS4R_BIT(s)) || FAULT(F_RECONF_OLD_GRANTS);
+	return !state_reconf_reported(c) || (order_set(c) & NFS4R_BIT(s)) || FAULT(F_RECONF_OLD_GRANTS);
 }
 
 /* ---- the word ---------------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static void keep(struct nfs4r_core *c, uint64_t epoch, nfs4r_servers set)
 	w->reconf_ms = c->now;
 	w->proposal.num = 0;
 	w->vote.from = w->accepting.from = 0;
-	w->given_up = 0;
+	w->abandoned = 0;
 	c->change = (struct change){ 0 };
 	out_stuck_again(c); /* what it waits for is said at once */
 	if (!FAULT(F_RECONF_UNSAVED))
@@ -85,7 +85,7 @@ static void keep(struct nfs4r_core *c, uint64_t epoch, nfs4r_servers set)
 	view_beat(c);
 }
 
-void view_reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev)
+void view_reconf_order(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	char why[NFS4R_CORE_TEXT];
 
@@ -93,7 +93,7 @@ void view_reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev)
 		return;
 	if (!ev->set || is_done(c, ev->set))
 		keep(c, 0, 0);
-	else if (!state_reconf_said(c) || ev->set != word(c))
+	else if (!state_reconf_reported(c) || ev->set != order_set(c))
 		keep(c, next_epoch(c), ev->set);
 	view_propose_consider(c);
 }
@@ -106,8 +106,8 @@ void view_reconf_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const 
 		p->reconf_ms = c->now;
 	p->reconf_epoch = m->heartbeat.reconf_epoch;
 	p->reconf_set = m->heartbeat.reconf_set;
-	if (state_reconf_said(c) && p->reconf_set == word(c) && p->reconf_epoch > c->view.reconf_epoch)
-		keep(c, p->reconf_epoch, word(c)); /* it knows of a view that is not known here */
+	if (state_reconf_reported(c) && p->reconf_set == order_set(c) && p->reconf_epoch > c->view.reconf_epoch)
+		keep(c, p->reconf_epoch, order_set(c)); /* it knows of a view that is not known here */
 }
 
 /* A view came of it, or of a later one. */
@@ -115,7 +115,7 @@ void view_reconf_adopted(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 
-	if (NFS4R_RECONF(w->adopted.num) < w->reconf_epoch && !is_done(c, word(c)))
+	if (NFS4R_RECONF(w->adopted.num) < w->reconf_epoch && !is_done(c, order_set(c)))
 		return;
 	w->reconf_epoch = 0;
 	w->reconf_set = 0;
@@ -142,7 +142,7 @@ static bool conflict(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	char buf[NFS4R_CORE_TEXT], mine[NFS4R_LIST_TEXT], theirs[NFS4R_LIST_TEXT];
 
-	out_servers_text(word(c), mine, sizeof(mine));
+	out_servers_text(order_set(c), mine, sizeof(mine));
 	out_servers_text(c->peers[s].reconf_set, theirs, sizeof(theirs));
 	snprintf(buf, sizeof(buf), "forced reconfiguration: this server has the order \"%s\", server %u has \"%s\": give both the same order", mine, s, theirs);
 	out_stuck(c, buf);
@@ -165,7 +165,7 @@ static bool agrees(struct nfs4r_core *c, nfs4r_server_id s)
 		return wait_for_one(c, s, "lost the contents of its store: name only the others, and add it again afterwards");
 	if (!p->reconf_epoch)
 		return wait_for_one(c, s, "needs the same order");
-	if (p->reconf_set != word(c))
+	if (p->reconf_set != order_set(c))
 		return conflict(c, s);
 	if (p->reconf_epoch != c->view.reconf_epoch || !state_memory_counts(c, s))
 		return wait_for(c, "forced reconfiguration: the other servers must answer");
@@ -176,7 +176,7 @@ static bool agrees(struct nfs4r_core *c, nfs4r_server_id s)
 static bool all_agree(struct nfs4r_core *c)
 {
 	EACH_PEER(c, s) {
-		if (word(c) & NFS4R_BIT(s)) {
+		if (order_set(c) & NFS4R_BIT(s)) {
 			if (!agrees(c, s) && !FAULT(F_RECONF_SOME))
 				return false;
 		} else if (is_alive(c, s) && !FAULT(F_RECONF_HEARD)) {
@@ -191,7 +191,7 @@ static uint64_t quiet_until(const struct nfs4r_core *c)
 {
 	uint64_t t = c->view.reconf_ms;
 
-	EACH_OF(word(c) & ~NFS4R_BIT(c->self), s)
+	EACH_OF(order_set(c) & ~NFS4R_BIT(c->self), s)
 		if (c->peers[s].reconf_ms > t)
 			t = c->peers[s].reconf_ms;
 	return t + 2 * view_grant_ms(c);
@@ -203,16 +203,16 @@ static void propose(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 	uint64_t top = w->seen > view_highest(c) ? w->seen : view_highest(c);
-	struct proposal p = { .on = w->adopted.num, .voters = word(c), .add = word(c), .reconf = true };
+	struct proposal p = { .on = w->adopted.num, .voters = order_set(c), .add = order_set(c), .reconf = true };
 
 	if (NFS4R_RECONF(top) < w->reconf_epoch)
 		top = w->reconf_epoch << NFS4R_RECONF_SHIFT;
 	if (NFS4R_RECONF(top) > w->reconf_epoch) { /* one of them promised more, to another set */
-		keep(c, NFS4R_RECONF(top), word(c));
+		keep(c, NFS4R_RECONF(top), order_set(c));
 		return;
 	}
 	p.num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self;
-	p.remove = servers_of(c) & ~word(c);
+	p.remove = servers_of(c) & ~order_set(c);
 	p.seal = w->adopted.open | w->accepted.open;
 	view_propose_begin(c, &p);
 }
@@ -225,7 +225,7 @@ void view_reconf_consider(struct nfs4r_core *c)
 
 	if (c->halted || w->proposal.num || c->now < w->retry_ms || !agree)
 		return;
-	if (word(c) & below) {
+	if (order_set(c) & below) {
 		wait_for(c, "forced reconfiguration: the named server with the lowest number must propose the view");
 		return;
 	}
@@ -305,13 +305,13 @@ static void end_log(struct nfs4r_view *v, const struct nfs4r_view *base, nfs4r_s
 		view_seal_add(v, log, begin);
 }
 
-static void keep_book(struct nfs4r_view *v)
+static void keep_address_table(struct nfs4r_view *v)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < v->nbook; i++)
-		if (v->servers & NFS4R_BIT(v->book[i].id))
-			v->book[n++] = v->book[i];
+		if (v->servers & NFS4R_BIT(v->addresses[i].id))
+			v->addresses[n++] = v->addresses[i];
 	v->nbook = n;
 }
 
@@ -328,7 +328,7 @@ static void make_view(struct nfs4r_core *c, struct proposal *p, nfs4r_server_id 
 	v->members = NFS4R_BIT(one);
 	v->servers = v->voters = p->voters;
 	v->epoch++;
-	keep_book(v);
+	keep_address_table(v);
 	EACH_OF(state_seal_logs(&p->base), log) {
 		if (!(FAULT(F_RECONF_LOGS_GO_ON) && (p->voters & NFS4R_BIT(log))))
 			end_log(v, &p->base, log, as_it_is ? p->has[one][log] : p->top[log]);
@@ -399,13 +399,13 @@ static const char *not_at_all(const struct nfs4r_core *c)
 static const char *not_with(const struct nfs4r_core *c, nfs4r_servers set)
 {
 	if (!set)
-		return !state_reconf_said(c) ? "this server has no order to cancel" :
+		return !state_reconf_reported(c) ? "this server has no order to cancel" :
 		       NFS4R_RECONF(view_highest(c)) >= c->view.reconf_epoch ? "it is too late to cancel: other servers rely on the order; name the servers that continue" : NULL;
 	if (!(set & NFS4R_BIT(c->self)))
 		return "this server is not among the named servers: run the command at each named server, and stop the others";
 	if (set & ~c->view.adopted.voters)
 		return "one of the named servers is not a voter of this volume: name only voters, and add others afterwards";
-	if (set == c->view.adopted.voters && NFS4R_RECONF(c->view.adopted.num) && !state_reconf_said(c))
+	if (set == c->view.adopted.voters && NFS4R_RECONF(c->view.adopted.num) && !state_reconf_reported(c))
 		return "the named servers are all servers of the volume: no reconfiguration is needed";
 	if (state_lease_valid(c))
 		return "the volume works: remove servers with `nfs4rctl server remove`";

@@ -127,7 +127,7 @@ bool view_claims_let_go(struct nfs4r_core *c)
 	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		if (!cl->own || cl->own->state == OWN_RELEASED)
 			continue;
-		if (cl->own->pins || (cl->own->holds && own_is_acting(cl->own)))
+		if (cl->own->pins || (cl->own->users && own_is_acting(cl->own)))
 			all = false;
 		else if (own_is_candidate(cl->own))
 			control_claim_abort(c, cl->own);
@@ -147,8 +147,8 @@ void view_seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 
 	assert(s && !l->pend);
 	seal = s->lsn;
-	log_taint_crossed(c, log, seal); /* before: it can be done again */
-	ops_told_sealed(c, log); /* before: a crash in between must not leave what nobody would take away any more */
+	log_fuzzy_crossed(c, log, seal); /* before: it can be done again */
+	ops_monotonic_sealed(c, log); /* before: a crash in between must not leave what nobody would take away any more */
 	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SEALED, .sealed = { .log = log, .until = seal } });
 	log_cross(c, log, seal);
 	view_claims_sealed(c, log);

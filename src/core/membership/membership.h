@@ -6,7 +6,7 @@
 #include "core/core_state.h"
 
 /* force_reconfig.c: going on with the survivors (log 9.3) */
-void view_reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev);
+void view_reconf_order(struct nfs4r_core *c, const struct nfs4r_event *ev);
 
 /* log_seal.c: where logs end */
 void view_claims_sealed(struct nfs4r_core *c, nfs4r_server_id s);
@@ -52,18 +52,18 @@ void view_peers_adopted(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 
 /* view_change.c: who asks for which view */
 void view_propose_accepted_here(struct nfs4r_core *c, uint64_t num); /* and that is on the disk */
-void view_propose_give_up(struct nfs4r_core *c, nfs4r_server_id s);
+void view_propose_abandon(struct nfs4r_core *c, nfs4r_server_id s);
 
 /* volume_secret.c */
 void view_secret_started(struct nfs4r_core *c);
 void view_secret_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
 
 /* withdraw.c: entries that cannot be applied (log 4.11, 6.12) */
-void view_trouble_told(struct nfs4r_core *c, enum nfs4r_status st); /* by the engine, of what is in doubt */
-void view_trouble_settled(struct nfs4r_core *c); /* what was in doubt is written */
+void view_trouble_reported(struct nfs4r_core *c, enum nfs4r_status st); /* by the engine, of what is in doubt */
+void view_trouble_cleared(struct nfs4r_core *c); /* what was in doubt is written */
 void view_trouble_restored(struct nfs4r_core *c, uint32_t cause, nfs4r_server_id log, nfs4r_lsn lsn);
 void view_trouble_timers(struct nfs4r_core *c);
-void view_trouble_settle(struct nfs4r_core *c);
+void view_trouble_advance(struct nfs4r_core *c);
 void view_trouble_unheard(struct peer *p); /* its connection is gone, and with it the one that would say more */
 
 #endif

@@ -29,7 +29,7 @@ void view_seal_cross(struct nfs4r_core *c, nfs4r_server_id log);
 
 /* reconfig.c: servers added and taken out (log 9.1) */
 bool view_may_change_voters(const struct nfs4r_core *c);
-bool view_is_settled(struct nfs4r_core *c);
+bool view_is_confirmed(struct nfs4r_core *c);
 void view_member_consider(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *add, nfs4r_servers *seal, nfs4r_server_id *in, nfs4r_server_id *out);
 void view_member_view_of(const struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v);
 void view_member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old);

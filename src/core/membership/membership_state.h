@@ -31,9 +31,9 @@ struct proposal { /* of this server; num = 0: none */
 	uint64_t until_ms;
 };
 
-#define BOOKS_KEPT 4
+#define ADDRESS_TABLES_MAX 4
 
-struct book_rows { /* rows 'B': the addresses of the view with that number */
+struct address_table_rows { /* rows 'B': the addresses of the view with that number */
 	uint64_t view; /* 0: this place is free */
 	uint32_t n;
 	struct nfs4r_address v[NFS4R_SERVERS_MAX];
@@ -41,15 +41,15 @@ struct book_rows { /* rows 'B': the addresses of the view with that number */
 
 struct change { /* reconfig.c: what an administrator asked for; in memory until it is done or refused */
 	nfs4r_server_id add, remove; /* 0: nothing */
-	bool give_up;
+	bool abandon;
 	uint32_t nall;
 	struct nfs4r_address all[NFS4R_SERVERS_MAX];
 	char waits[NFS4R_CORE_TEXT];
 };
 
 struct believe { /* view_evidence.c */
-	struct nfs4r_view told[NFS4R_SERVERS_MAX + 1]; /* the last view that each peer said to be adopted; num 0: none */
-	uint64_t told_ms[NFS4R_SERVERS_MAX + 1];       /* since when it says one that is not adopted here */
+	struct nfs4r_view reported[NFS4R_SERVERS_MAX + 1]; /* the last view that each peer said to be adopted; num 0: none */
+	uint64_t reported_ms[NFS4R_SERVERS_MAX + 1];       /* since when it says one that is not adopted here */
 	uint64_t works_ms; /* when a majority was last heard that goes by the view adopted here */
 	uint64_t begun;	   /* the highest number known here at the start */
 	struct {
@@ -67,23 +67,23 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	bool complete;	      /* this member has all rows */
 	uint64_t lease_until, started_ms, beat_at;
 	bool left;	      /* the lease is given back, for good (log 6.11) */
-	uint64_t left_ms;     /* since when */
+	uint64_t remaining_ms;     /* since when */
 	struct vote vote, pledge; /* the PREPARE that waits; the one that was promised last in this start, num 0: none */
 	nfs4r_servers exact; /* of those being sealed: what is applied was promised; nothing begins */
 	uint64_t reconf_ms;  /* since when this start has that word */
 	struct accepting accepting;
 	struct proposal proposal;
 	nfs4r_servers missing;	/* members that did not promise a view that seals: they are removed, too */
-	nfs4r_servers given_up; /* by an administrator, and not sealed yet */
+	nfs4r_servers abandoned; /* by an administrator, and not sealed yet */
 	uint64_t retry_ms, wanted_ms, stuck_ms; /* no new proposal before; a change is wanted: propose then; a promise hangs: unstick then */
 	uint64_t seen;	      /* highest number heard of */
 	bool plain;	      /* next the highest accepted view as it is: it has other voters, and all of them may be needed for it; or no copy is complete (log 6.4) */
 	uint64_t calm_ms;     /* until then no log is ended: members close the gaps of their copies */
-	uint64_t settled_at;  /* a HEARTBEAT that says so, or not, is due: one that waits for the disk */
-	bool settled_said;
+	uint64_t confirm_at;  /* a HEARTBEAT that says so, or not, is due: one that waits for the disk */
+	bool confirmed_sent;
 	nfs4r_servers bare;   /* fixed: who has said that it has no secret */
 	uint32_t nadopted, naccepted; /* start: addresses in the books of these two, as row 'V' says */
-	struct book_rows books[BOOKS_KEPT];
+	struct address_table_rows books[ADDRESS_TABLES_MAX];
 	/* of state/ */
 	bool ready;	      /* a member that is complete; or views are off */
 };
@@ -100,7 +100,7 @@ struct trouble { /* withdraw.c; the first three are in the row 'Z' */
 	uint32_t cause; /* enum nfs4r_status; 0: none */
 	nfs4r_server_id log; /* the entry that could not be applied for half a lease */
 	nfs4r_lsn lsn;
-	bool told;	  /* not from an entry: what is in doubt cannot be written */
+	bool reported;	  /* not from an entry: what is in doubt cannot be written */
 };
 
 struct membership_port { /* what membership tells the rooms above it; filled in by the door */

@@ -20,25 +20,25 @@
 
 /* ---- the addresses ------------------------------------------------------------------------- */
 
-static struct book_rows *book_of(struct view *w, uint64_t num)
+static struct address_table_rows *address_table_of(struct view *w, uint64_t num)
 {
-	for (uint32_t i = 0; i < BOOKS_KEPT; i++)
+	for (uint32_t i = 0; i < ADDRESS_TABLES_MAX; i++)
 		if (w->books[i].view == num)
 			return &w->books[i];
 	return NULL;
 }
 
-static void save_book(struct nfs4r_core *c, const struct nfs4r_view *v)
+static void save_address_table(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
-	struct book_rows *b;
+	struct address_table_rows *b;
 
-	if (!v->nbook || book_of(&c->view, v->num))
+	if (!v->nbook || address_table_of(&c->view, v->num))
 		return;
-	b = book_of(&c->view, 0);
+	b = address_table_of(&c->view, 0);
 	assert(b); /* those of the last views adopted and accepted, and of the new ones */
 	b->view = v->num;
 	b->n = v->nbook;
-	memcpy(b->v, v->book, v->nbook * sizeof(v->book[0]));
+	memcpy(b->v, v->addresses, v->nbook * sizeof(v->addresses[0]));
 	for (uint32_t i = 0; i < b->n; i++) {
 		struct nfs4r_put p;
 
@@ -49,15 +49,15 @@ static void save_book(struct nfs4r_core *c, const struct nfs4r_view *v)
 
 void view_books_save(struct nfs4r_core *c)
 {
-	save_book(c, &c->view.adopted);
-	save_book(c, &c->view.accepted);
+	save_address_table(c, &c->view.adopted);
+	save_address_table(c, &c->view.accepted);
 }
 
 /* Those of other views go, when the row 'V' does not name them any more. */
 void view_books_clean(struct nfs4r_core *c)
 {
-	for (uint32_t i = 0; i < BOOKS_KEPT; i++) {
-		struct book_rows *b = &c->view.books[i];
+	for (uint32_t i = 0; i < ADDRESS_TABLES_MAX; i++) {
+		struct address_table_rows *b = &c->view.books[i];
 
 		if (!b->view || b->view == c->view.adopted.num || b->view == c->view.accepted.num)
 			continue;
@@ -76,16 +76,16 @@ static void put_in(struct nfs4r_view *v, const struct nfs4r_address *a)
 {
 	uint32_t i = v->nbook;
 
-	while (i > 0 && v->book[i - 1].id > a->id)
+	while (i > 0 && v->addresses[i - 1].id > a->id)
 		i--;
-	memmove(&v->book[i + 1], &v->book[i], (v->nbook - i) * sizeof(v->book[0]));
-	v->book[i] = *a;
+	memmove(&v->addresses[i + 1], &v->addresses[i], (v->nbook - i) * sizeof(v->addresses[0]));
+	v->addresses[i] = *a;
 	v->nbook++;
 }
 
-static void take_book(struct view *w, struct nfs4r_view *v, uint32_t n)
+static void take_address_table(struct view *w, struct nfs4r_view *v, uint32_t n)
 {
-	const struct book_rows *b = n ? book_of(w, v->num) : NULL;
+	const struct address_table_rows *b = n ? address_table_of(w, v->num) : NULL;
 
 	v->nbook = 0;
 	for (uint32_t i = 0; b && i < b->n; i++)
@@ -95,17 +95,17 @@ static void take_book(struct view *w, struct nfs4r_view *v, uint32_t n)
 /* All rows are back. */
 void view_books_started(struct nfs4r_core *c)
 {
-	take_book(&c->view, &c->view.adopted, c->view.nadopted);
-	take_book(&c->view, &c->view.accepted, c->view.naccepted);
+	take_address_table(&c->view, &c->view.adopted, c->view.nadopted);
+	take_address_table(&c->view, &c->view.accepted, c->view.naccepted);
 	view_books_clean(c);
 }
 
 /* ---- settled --------------------------------------------------------------------------------- */
 
 /* What this server counts on a majority for counts on one of this view's voters. */
-bool view_is_settled(struct nfs4r_core *c)
+bool view_is_confirmed(struct nfs4r_core *c)
 {
-	return c->view.ready && (control_elections_settled(c) || FAULT(F_VOTERS_UNACKED)) && log_held_settled(c);
+	return c->view.ready && (control_elections_decided(c) || FAULT(F_VOTERS_UNACKED)) && log_quorum_doubt_cleared(c);
 }
 
 /* All members have settled in the adopted view. */
@@ -114,9 +114,9 @@ bool view_may_change_voters(const struct nfs4r_core *c)
 	if (FAULT(F_VOTERS_AT_ONCE))
 		return true;
 	EACH_MEMBER(c, s)
-		if (c->peers[s].settled != c->view.adopted.num)
+		if (c->peers[s].confirmed != c->view.adopted.num)
 			return false;
-	return c->view.ready && c->view.settled_said;
+	return c->view.ready && c->view.confirmed_sent;
 }
 
 /* ---- what was asked for ------------------------------------------------------------------------ */
@@ -135,7 +135,7 @@ static void refuse_removal(struct nfs4r_core *c, const char *why)
 	out_stuck(c, text);
 }
 
-static const char too_few_left[] = "the remaining servers have no majority without it: add another server first";
+static const char too_few_remain[] = "the remaining servers have no majority without it: add another server first";
 
 static bool are_enough_without(const struct nfs4r_core *c, nfs4r_server_id x)
 {
@@ -172,7 +172,7 @@ static void leave(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *seal
 		wait_for(c, "too few members would remain: other servers must return first");
 		return;
 	}
-	if (local && !c->change.give_up && c->control.nclaims_of[x]) {
+	if (local && !c->change.abandon && c->control.nclaims_of[x]) {
 		refuse_removal(c, "it has controls (again): stop it and wait, or use --abandon to lose the updates that only it has");
 		return;
 	}
@@ -187,7 +187,7 @@ static void end_log(struct nfs4r_core *c, nfs4r_servers *seal)
 	nfs4r_server_id x = c->change.remove;
 	bool sure, claimed = state_memory_claimed(c, x, &sure);
 
-	if (c->cfg.durability != NFS4R_DURABILITY_LOCAL || c->change.give_up)
+	if (c->cfg.durability != NFS4R_DURABILITY_LOCAL || c->change.abandon)
 		*seal |= NFS4R_BIT(x);
 	else if (claimed)
 		refuse_removal(c, "it has controls (again): stop it and wait, or use --abandon to lose the updates that only it has");
@@ -241,13 +241,13 @@ static const struct nfs4r_address *address_of(const struct change *ch, nfs4r_ser
 	return NULL;
 }
 
-static void drop_from_book(struct nfs4r_view *v, nfs4r_server_id out)
+static void drop_address(struct nfs4r_view *v, nfs4r_server_id out)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < v->nbook; i++)
-		if (v->book[i].id != out)
-			v->book[n++] = v->book[i];
+		if (v->addresses[i].id != out)
+			v->addresses[n++] = v->addresses[i];
 	v->nbook = n;
 }
 
@@ -269,7 +269,7 @@ void view_member_view_of(const struct nfs4r_core *c, const struct proposal *p, s
 			v->epoch++;
 		v->servers &= ~NFS4R_BIT(p->out);
 		v->voters &= ~NFS4R_BIT(p->out);
-		drop_from_book(v, p->out);
+		drop_address(v, p->out);
 	}
 }
 
@@ -280,7 +280,7 @@ static void peer_is_new(struct nfs4r_core *c, nfs4r_server_id s)
 	view_peer_forget(c, s);
 	view_believe_forget(c, s);
 	p->beats = p->judged = p->complete = p->joining = p->caught_up = false;
-	p->view = p->promised = p->settled = p->granted_t = p->lease_until = p->reconf_epoch = p->reconf_set = 0;
+	p->view = p->promised = p->confirmed = p->granted_t = p->lease_until = p->reconf_epoch = p->reconf_set = 0;
 	p->hears = p->claims = 0;
 	p->heard_ms = p->counted_ms = p->unready_ms = c->now;
 }
@@ -313,7 +313,7 @@ void view_member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 	if (!(v->servers & NFS4R_BIT(ch->remove)))
 		ch->remove = 0;
 	if (ch->remove && !are_enough_without(c, ch->remove) && !FAULT(F_REMOVAL_STAYS))
-		refuse_removal(c, too_few_left);
+		refuse_removal(c, too_few_remain);
 	if (!(v->servers & NFS4R_BIT(c->self)))
 		out_stuck(c, "this server was removed from the volume and no longer answers: to bring it back, give it an empty store and add it");
 }
@@ -348,7 +348,7 @@ enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id
 	return say(text, why, why_len);
 }
 
-enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool give_up, uint64_t *lost, char *why, size_t why_len)
+enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool abandon, uint64_t *lost, char *why, size_t why_len)
 {
 	const char *text = not_now(c, s);
 	bool local = c->cfg.durability == NFS4R_DURABILITY_LOCAL;
@@ -359,10 +359,10 @@ enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server
 	if (!text && !(c->view.adopted.servers & NFS4R_BIT(s)))
 		text = "it does not belong to this volume";
 	if (!text && !are_enough_without(c, s))
-		text = too_few_left;
-	if (!text && local && !give_up && c->control.nclaims_of[s])
+		text = too_few_remain;
+	if (!text && local && !abandon && c->control.nclaims_of[s])
 		text = "it has controls: stop it and wait until they are released, or use --abandon to lose the updates that only it has";
-	if (!text && (give_up || !local))
+	if (!text && (abandon || !local))
 		*lost = view_propose_only_there(c, s);
 	return say(text, why, why_len);
 }
@@ -389,9 +389,9 @@ void view_member_remove(struct nfs4r_core *c, const struct nfs4r_event *ev)
 	uint64_t lost;
 	char why[NFS4R_CORE_TEXT];
 
-	if (nfs4r_core_may_remove(c, ev->peer, ev->give_up, &lost, why, sizeof(why)) != NFS4R_OK)
+	if (nfs4r_core_may_remove(c, ev->peer, ev->abandon, &lost, why, sizeof(why)) != NFS4R_OK)
 		return;
 	c->change.remove = ev->peer;
-	c->change.give_up = ev->give_up;
+	c->change.abandon = ev->abandon;
 	view_propose_consider(c);
 }

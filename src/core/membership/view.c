@@ -54,7 +54,7 @@ void view_stop(struct nfs4r_core *c)
 
 	w->proposal.num = 0;
 	w->vote.from = w->accepting.from = 0;
-	w->given_up = 0;
+	w->abandoned = 0;
 	view_incomplete(c);
 }
 
@@ -78,7 +78,7 @@ static uint64_t lease_end(const struct nfs4r_core *c)
 	uint64_t best[NFS4R_SERVERS_MAX + 1], t;
 	uint32_t n = 0, i;
 
-	if ((c->view.left && !FAULT(F_LEFT_KEEPS_LEASE)) || !state_secret_settled(c))
+	if ((c->view.left && !FAULT(F_LEFT_KEEPS_LEASE)) || !state_secret_agreed(c))
 		return 0;
 	if (!need)
 		return UINT64_MAX; /* it is the only one */
@@ -131,7 +131,7 @@ static bool caught_up(const struct nfs4r_core *c)
 	if ((state_trouble_is(c) || c->log.nfailed) && !FAULT(F_STUCK_RETURNS)) /* it would be removed again (log 6.12) */
 		return false;
 	EACH_PEER(c, s)
-		if (c->log.logs[s].applied + CAUGHT_UP_ENTRIES < log_retention_end(c, s) || (state_is_member(c, s) && !c->peers[s].told))
+		if (c->log.logs[s].applied + CAUGHT_UP_ENTRIES < log_retention_end(c, s) || (state_is_member(c, s) && !c->peers[s].reported))
 			return false;
 	return true;
 }
@@ -154,7 +154,7 @@ static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
 	m->heartbeat.caught_up = !state_is_member(c, c->self) && caught_up(c);
 	m->heartbeat.joining = state_is_member(c, c->self) && not_ready(c);
 	m->heartbeat.repairing = state_is_repairing(c);
-	m->heartbeat.settled = durable && c->view.settled_said;
+	m->heartbeat.confirmed = durable && c->view.confirmed_sent;
 	m->heartbeat.reconf_epoch = c->view.reconf_epoch;
 	m->heartbeat.reconf_set = c->view.reconf_set;
 	m->heartbeat.left = c->view.left;
@@ -163,7 +163,7 @@ static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
 	m->heartbeat.accepted = c->view.accepted.num;
 	m->heartbeat.accepted_digest = nfs4r_view_digest(&c->view.accepted);
 	state_memory_say(c, s, m);
-	out_send(c, s, m, durable || !c->memory.saved || state_reconf_said(c)); /* it has no lease then that waits for a disk */
+	out_send(c, s, m, durable || !c->memory.saved || state_reconf_reported(c)); /* it has no lease then that waits for a disk */
 }
 
 /* @durable: a view was adopted in this step, and is on disk before anybody hears of it. Else a slow disk delays no lease. */
@@ -189,7 +189,7 @@ void view_beat_to(struct nfs4r_core *c, nfs4r_server_id to)
 void view_give_back(struct nfs4r_core *c)
 {
 	c->view.left = true;
-	c->view.left_ms = c->now;
+	c->view.remaining_ms = c->now;
 	c->view.lease_until = lease_end(c);
 	beat(c, false);
 }
@@ -203,7 +203,7 @@ void view_send(struct nfs4r_core *c, nfs4r_server_id to)
 }
 
 /* It speaks of all grants to this start and to older ones. Those to a newer one stand. */
-static bool has_left(const struct nfs4r_core *c, const struct peer *p, const struct nfs4r_msg *m)
+static bool has_shut_down(const struct nfs4r_core *c, const struct peer *p, const struct nfs4r_msg *m)
 {
 	if (!m->heartbeat.left)
 		return false;
@@ -228,8 +228,8 @@ bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_m
 	p->repairing = m->heartbeat.repairing;
 	p->trouble = m->heartbeat.trouble;
 	p->halted = false;
-	if (m->heartbeat.settled && p->settled < p->view)
-		p->settled = p->view;
+	if (m->heartbeat.confirmed && p->confirmed < p->view)
+		p->confirmed = p->view;
 	if (!m->heartbeat.joining || !p->joining)
 		p->unready_ms = c->now;
 	if (p->view == c->view.adopted.num) { /* of another view it says nothing about this one */
@@ -246,7 +246,7 @@ static void grant(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r
 	struct nfs4r_msg *a;
 
 	view_reconf_on_heartbeat(c, from, m);
-	p->left = has_left(c, p, m);
+	p->left = has_shut_down(c, p, m);
 	if (p->left)
 		p->lease_until = 0;
 	if (!may_grant(c, from))
@@ -282,7 +282,7 @@ void view_tell_servers(struct nfs4r_core *c, const struct nfs4r_view *old)
 
 	EACH_OF(old->servers & ~v->servers & ~NFS4R_BIT(c->self), s)
 		view_send(c, s); /* it may not hear it from anybody else */
-	if (old->servers != v->servers || old->nbook != v->nbook || memcmp(old->book, v->book, v->nbook * sizeof(v->book[0])))
+	if (old->servers != v->servers || old->nbook != v->nbook || memcmp(old->addresses, v->addresses, v->nbook * sizeof(v->addresses[0])))
 		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SERVERS });
 }
 
@@ -334,14 +334,14 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 		w->vote.from = 0;
 	if (w->accepting.from && w->accepting.view.num <= v->num)
 		w->accepting.from = 0;
-	w->given_up &= v->open & ~v->members;
+	w->abandoned &= v->open & ~v->members;
 	w->missing = 0;
 	calm_after_same(c, &old, v);
 	if (w->proposal.num && w->proposal.num <= v->num)
 		w->proposal.num = 0;
 	w->wanted_ms = w->stuck_ms = 0;
-	w->settled_said = false;
-	w->settled_at = 0;
+	w->confirmed_sent = false;
+	w->confirm_at = 0;
 	view_member_adopted(c, &old);
 	if ((old.voters != v->voters && !FAULT(F_LEASE_OLD_VOTERS)) || (state_secret_is(v) && !state_secret_is(&old)))
 		w->lease_until = lease_end(c); /* a majority of these; or there is a secret now */
@@ -567,17 +567,17 @@ bool view_run(struct nfs4r_core *c)
  * Log 9.1: who changes the voters wants to hear that this is on disk. So now and then a HEARTBEAT waits for it, when there is something to
  * be said; the others do not, since no lease may hang on a slow disk.
  */
-static bool say_settled(struct nfs4r_core *c)
+static bool send_confirmed(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 
-	if (!w->settled_said && view_is_settled(c)) {
-		w->settled_said = true;
-		w->settled_at = c->now;
+	if (!w->confirmed_sent && view_is_confirmed(c)) {
+		w->confirmed_sent = true;
+		w->confirm_at = c->now;
 	}
-	if (!w->settled_said || c->now < w->settled_at)
+	if (!w->confirmed_sent || c->now < w->confirm_at)
 		return false;
-	w->settled_at = c->now + c->cfg.silence_ms;
+	w->confirm_at = c->now + c->cfg.silence_ms;
 	return true;
 }
 
@@ -591,7 +591,7 @@ void view_timers(struct nfs4r_core *c)
 		return;
 	if (c->now >= w->beat_at && !c->halted) { /* one that halted goes silent, and is removed */
 		w->beat_at = c->now + (c->cfg.lease_ms + 3) / 4;
-		beat(c, say_settled(c));
+		beat(c, send_confirmed(c));
 	}
 	out_timer_at(c, w->beat_at > c->now ? w->beat_at : c->now + c->cfg.lease_ms);
 	view_believe_run(c);
@@ -603,7 +603,7 @@ void view_started(struct nfs4r_core *c)
 {
 	state_view_set_ready(c);
 	view_books_started(c);
-	log_held_started(c);
+	log_quorum_started(c);
 	if (c->view.adopted.nbook)
 		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SERVERS });
 	c->view.started_ms = c->now;
@@ -718,9 +718,9 @@ void view_restored(struct nfs4r_core *c, const struct view_row *r)
 
 bool view_address_restored(struct nfs4r_core *c, uint64_t view, const struct nfs4r_address *a)
 {
-	struct book_rows *b = NULL, *v = c->view.books;
+	struct address_table_rows *b = NULL, *v = c->view.books;
 
-	for (uint32_t i = 0; i < BOOKS_KEPT && !(b && b->view == view); i++)
+	for (uint32_t i = 0; i < ADDRESS_TABLES_MAX && !(b && b->view == view); i++)
 		if (v[i].view == view || (!b && !v[i].view))
 			b = &v[i];
 	if (!b || b->n == NFS4R_SERVERS_MAX)

@@ -322,20 +322,20 @@ static nfs4r_servers returning(const struct nfs4r_core *c, nfs4r_servers live)
 }
 
 /* Servers outside that were given up: by word, or because they have been outside for long (log 9.2). */
-static nfs4r_servers given_up(struct nfs4r_core *c)
+static nfs4r_servers abandoned(struct nfs4r_core *c)
 {
-	nfs4r_servers set = c->view.given_up;
+	nfs4r_servers set = c->view.abandoned;
 
 	EACH_PEER(c, s) {
 		const struct peer *p = &c->peers[s];
 
-		if (!c->cfg.give_up_ms || state_is_member(c, s) || !(c->view.adopted.open & NFS4R_BIT(s)) ||
+		if (!c->cfg.abandon_ms || state_is_member(c, s) || !(c->view.adopted.open & NFS4R_BIT(s)) ||
 		    (state_view_hears(c, s) && p->memory == NFS4R_MEMORY_KNOWN))
 			continue;
-		if (c->now >= p->outside_ms + c->cfg.give_up_ms)
+		if (c->now >= p->outside_ms + c->cfg.abandon_ms)
 			set |= NFS4R_BIT(s);
 		else
-			out_timer_at(c, p->outside_ms + c->cfg.give_up_ms);
+			out_timer_at(c, p->outside_ms + c->cfg.abandon_ms);
 	}
 	return set;
 }
@@ -346,7 +346,7 @@ static nfs4r_servers to_seal(struct nfs4r_core *c, nfs4r_servers gone, nfs4r_ser
 	nfs4r_servers outside = c->view.adopted.open & ~c->view.adopted.members;
 
 	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL)
-		return (given_up(c) & outside) | state_memory_unclaimed(c);
+		return (abandoned(c) & outside) | state_memory_unclaimed(c);
 	return gone | (outside & ~add);
 }
 
@@ -406,7 +406,7 @@ void view_propose_consider(struct nfs4r_core *c)
 	uint32_t rank = 0;
 	bool stuck_vote, bare;
 
-	if (state_reconf_said(c)) { /* nothing else is proposed (log 9.3) */
+	if (state_reconf_reported(c)) { /* nothing else is proposed (log 9.3) */
 		view_reconf_consider(c);
 		return;
 	}
@@ -487,11 +487,11 @@ static bool known(const struct nfs4r_core *c, nfs4r_server_id s)
 	return s && s <= NFS4R_SERVERS_MAX && s != c->self && (c->view.adopted.servers & NFS4R_BIT(s));
 }
 
-void view_propose_give_up(struct nfs4r_core *c, nfs4r_server_id s)
+void view_propose_abandon(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	if (!state_views_on(c) || !known(c, s) || state_is_member(c, s) || !(c->view.adopted.open & NFS4R_BIT(s)))
 		return;
-	c->view.given_up |= NFS4R_BIT(s);
+	c->view.abandoned |= NFS4R_BIT(s);
 	view_propose_consider(c);
 }
 
@@ -505,7 +505,7 @@ uint64_t view_propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s)
 	return end > top && NFS4R_GEN(end) == NFS4R_GEN(top) ? end - top : 0;
 }
 
-enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len)
+enum nfs4r_status nfs4r_core_may_abandon(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len)
 {
 	const char *text = NULL;
 

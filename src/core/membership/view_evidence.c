@@ -69,7 +69,7 @@ bool view_believe_saw(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num)
 {
 	uint64_t n = rise(top(c), num), most = room(c, from), base = top(c);
 
-	if (!state_reconf_said(c) && NFS4R_RECONF(num) > NFS4R_RECONF(c->view.accepted.num))
+	if (!state_reconf_reported(c) && NFS4R_RECONF(num) > NFS4R_RECONF(c->view.accepted.num))
 		return n <= FAR_ROUNDS;
 	if (NFS4R_RECONF(num) > NFS4R_RECONF(base))
 		base = NFS4R_RECONF(num) << NFS4R_RECONF_SHIFT;
@@ -101,7 +101,7 @@ static bool vouches(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t num,
 
 	if (s == c->self)
 		return is_view(&c->view.accepted, num, digest);
-	return (p->view == num && p->view_digest == digest) || (p->accepted == num && p->accepted_digest == digest) || is_view(&c->believe.told[s], num, digest);
+	return (p->view == num && p->view_digest == digest) || (p->accepted == num && p->accepted_digest == digest) || is_view(&c->believe.reported[s], num, digest);
 }
 
 static nfs4r_servers vouchers(const struct nfs4r_core *c, const struct nfs4r_view *v)
@@ -120,7 +120,7 @@ static bool is_vouched(const struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	nfs4r_servers set = vouchers(c, v);
 
-	if (state_reconf_said(c) && NFS4R_RECONF(v->num) == c->view.reconf_epoch && v->servers == c->view.reconf_set)
+	if (state_reconf_reported(c) && NFS4R_RECONF(v->num) == c->view.reconf_epoch && v->servers == c->view.reconf_set)
 		return !(v->servers & ~set);
 	return state_views_enough(c, set);
 }
@@ -166,8 +166,8 @@ static void doubt(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_vi
 {
 	char text[NFS4R_CORE_TEXT];
 
-	if (c->now < c->believe.told_ms[s] + c->cfg.silence_ms) {
-		out_timer_at(c, c->believe.told_ms[s] + c->cfg.silence_ms);
+	if (c->now < c->believe.reported_ms[s] + c->cfg.silence_ms) {
+		out_timer_at(c, c->believe.reported_ms[s] + c->cfg.silence_ms);
 		return;
 	}
 	snprintf(text, sizeof(text), "reports view %llu as adopted, but no majority of the voters has confirmed that it accepted the view: ignored (log 6.14)",
@@ -181,7 +181,7 @@ void view_believe_run(struct nfs4r_core *c)
 
 	look(c);
 	EACH_PEER(c, s) {
-		const struct nfs4r_view *w = &c->believe.told[s];
+		const struct nfs4r_view *w = &c->believe.reported[s];
 
 		if (w->num <= c->view.adopted.num)
 			continue;
@@ -202,9 +202,9 @@ void view_believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const stru
 
 	if (v->num <= c->view.adopted.num)
 		return;
-	if (b->told[from].num <= c->view.adopted.num || b->told[from].num > v->num)
-		b->told_ms[from] = c->now;
-	b->told[from] = *v;
+	if (b->reported[from].num <= c->view.adopted.num || b->reported[from].num > v->num)
+		b->reported_ms[from] = c->now;
+	b->reported[from] = *v;
 	view_believe_run(c);
 }
 
@@ -221,7 +221,7 @@ void view_believe_forget(struct nfs4r_core *c, nfs4r_server_id s)
 	struct peer *p = &c->peers[s];
 
 	p->accepted = p->accepted_digest = p->view_digest = 0;
-	c->believe.told[s].num = 0;
+	c->believe.reported[s].num = 0;
 }
 
 void view_believe_started(struct nfs4r_core *c)

@@ -45,9 +45,9 @@ static void begin(struct nfs4r_core *c, uint32_t cause, nfs4r_server_id log, nfs
 }
 
 /* Nothing is applied before that is settled, and all may wait for it: at once. */
-void view_trouble_told(struct nfs4r_core *c, enum nfs4r_status st)
+void view_trouble_reported(struct nfs4r_core *c, enum nfs4r_status st)
 {
-	c->trouble.told = true;
+	c->trouble.reported = true;
 	begin(c, st ? st : NFS4R_IO, c->self, c->log.logs[c->self].applied);
 }
 
@@ -86,20 +86,20 @@ static bool never_was(const struct nfs4r_core *c)
 {
 	nfs4r_server_id log = c->trouble.log;
 
-	return log == c->self ? !c->recovering : c->peers[log].told && state_view_hears(c, log) && c->log.logs[log].end < c->trouble.lsn;
+	return log == c->self ? !c->recovering : c->peers[log].reported && state_view_hears(c, log) && c->log.logs[log].end < c->trouble.lsn;
 }
 
 static bool is_over(const struct nfs4r_core *c)
 {
 	const struct logst *l = &c->log.logs[c->trouble.log];
 
-	if (c->log.nfailed || c->log.npassed || c->trouble.told)
+	if (c->log.nfailed || c->log.npassed || c->trouble.reported)
 		return false;
 	return l->applied >= c->trouble.lsn || NFS4R_GEN(l->applied) != NFS4R_GEN(c->trouble.lsn) || never_was(c);
 }
 
 /* At the end of a step. */
-void view_trouble_settle(struct nfs4r_core *c)
+void view_trouble_advance(struct nfs4r_core *c)
 {
 	if (!state_trouble_is(c) || c->repair.state || !is_over(c))
 		return;
@@ -149,9 +149,9 @@ bool view_trouble_may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 	return !c->peers[s].trouble || !state_views_enough(c, c->view.accepted.members & ~NFS4R_BIT(s));
 }
 
-void view_trouble_settled(struct nfs4r_core *c)
+void view_trouble_cleared(struct nfs4r_core *c)
 {
-	c->trouble.told = false;
+	c->trouble.reported = false;
 }
 
 void view_trouble_restored(struct nfs4r_core *c, uint32_t cause, nfs4r_server_id log, nfs4r_lsn lsn)

@@ -73,7 +73,7 @@ void ops_unhold(struct nfs4r_core *c, struct opx *o)
 
 	o->nholds = 0;
 	for (uint32_t i = 0; i < n; i++)
-		control_claim_unhold(c, o->holds[i]->own);
+		control_claim_unhold(c, o->relies_on[i]->own);
 }
 
 void ops_unpin(struct nfs4r_core *c, struct opx *o)
@@ -93,20 +93,20 @@ static void keep(struct claim **v, uint32_t *n, struct claim *cl)
 	for (uint32_t i = 0; i < *n; i++)
 		if (v[i] == cl)
 			return;
-	if (*n < HOLDS_MAX)
+	if (*n < CLAIMS_RELIED_ON_MAX)
 		v[(*n)++] = cl;
 }
 
 /* Hold @v instead of what was held: new ones first, so that no count touches zero between. */
-static void rehold(struct nfs4r_core *c, struct opx *o, struct claim **v, uint32_t n)
+static void rely_anew(struct nfs4r_core *c, struct opx *o, struct claim **v, uint32_t n)
 {
-	struct claim *old[HOLDS_MAX];
+	struct claim *old[CLAIMS_RELIED_ON_MAX];
 	uint32_t nold = o->nholds;
 
-	memcpy(old, o->holds, sizeof(old));
+	memcpy(old, o->relies_on, sizeof(old));
 	for (uint32_t i = 0; i < n; i++)
-		control_claim_hold(v[i]->own);
-	memcpy(o->holds, v, n * sizeof(*v));
+		control_claim_use(v[i]->own);
+	memcpy(o->relies_on, v, n * sizeof(*v));
 	o->nholds = n;
 	for (uint32_t i = 0; i < nold; i++)
 		control_claim_unhold(c, old[i]->own);
@@ -131,11 +131,11 @@ void ops_claim_gone(struct nfs4r_core *c, struct claim *cl)
 {
 	struct opx *o;
 
-	if (!cl->own->holds)
+	if (!cl->own->users)
 		return;
 	DL_FOREACH(c->ops.waiting, o)
 		for (uint32_t i = 0; i < o->nholds; i++)
-			if (o->holds[i] == cl) {
+			if (o->relies_on[i] == cl) {
 				ops_failed_attempt(c, o);
 				break;
 			}
@@ -256,7 +256,7 @@ static bool others_in_the_way(struct nfs4r_core *c, struct opx *o, const struct 
 	return true;
 }
 
-static bool held_off(struct nfs4r_core *c, const struct needs *nd)
+static bool is_backed_off(struct nfs4r_core *c, const struct needs *nd)
 {
 	for (uint32_t i = 0; i < nd->n; i++) {
 		if (policy_giving(c, &nd->v[i].oid))
@@ -327,9 +327,9 @@ static void elect(struct nfs4r_core *c, struct opx *o, const struct nfs4r_contro
 
 	c->st.elections_waited++;
 	c->st.deep_asked += optional;
-	if (o->nholds < HOLDS_MAX) {
-		control_claim_hold(ow);
-		o->holds[o->nholds++] = ow->claim;
+	if (o->nholds < CLAIMS_RELIED_ON_MAX) {
+		control_claim_use(ow);
+		o->relies_on[o->nholds++] = ow->claim;
 	}
 	if (!o->attempts)
 		for (uint32_t i = 0; i < n; i++)
@@ -340,8 +340,8 @@ static void elect(struct nfs4r_core *c, struct opx *o, const struct nfs4r_contro
 static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
 	struct nfs4r_control v[4];
-	struct claim *hold[HOLDS_MAX], *cl;
-	uint32_t nhold = 0, n = 0;
+	struct claim *relied[CLAIMS_RELIED_ON_MAX], *cl;
+	uint32_t nrelied = 0, n = 0;
 	bool optional = false;
 
 	for (uint32_t i = 0; i < nd->n; i++) {
@@ -351,7 +351,7 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 		if (!cl)
 			cl = control_own_cover(c, &nd->v[i], o, true);
 		if (cl)
-			keep(hold, &nhold, cl);
+			keep(relied, &nrelied, cl);
 		else
 			v[n++] = (struct nfs4r_control){ nd->v[i].oid, nd->v[i].depth };
 	}
@@ -360,18 +360,18 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 		ops_unhold(c, o);
 		return;
 	}
-	if (n && (held_off(c, nd) || somebody_away(c))) {
+	if (n && (is_backed_off(c, nd) || somebody_away(c))) {
 		ops_unhold(c, o);
 		return;
 	}
 	if (n && o->attempts) {
-		nhold = 0;
+		nrelied = 0;
 		for (n = 0; n < nd->n; n++)
 			v[n] = (struct nfs4r_control){ nd->v[n].oid, nd->v[n].depth };
 	} else if (n && o->op->type != NFS4R_OP_CLAIM) {
 		n = ask_deeper(c, o, nd, v, n, &optional);
 	}
-	rehold(c, o, hold, nhold);
+	rely_anew(c, o, relied, nrelied);
 	if (n)
 		elect(c, o, v, n, optional);
 }
@@ -401,17 +401,17 @@ static bool ends_early(struct nfs4r_core *c, struct opx *o, const struct needs *
 {
 	nfs4r_servers won;
 
-	if (nd->early == NFS4R_OK && !nd->nothing)
+	if (nd->deferred == NFS4R_OK && !nd->nothing)
 		return false;
-	if (nd->early == NFS4R_DELAY) /* an object that has not come yet (control 6.5): wait for it */
+	if (nd->deferred == NFS4R_DELAY) /* an object that has not come yet (control 6.5): wait for it */
 		return true;
-	if (nd->early != NFS4R_OK && control_foreign_cover(c, &nd->judged, &won))
+	if (nd->deferred != NFS4R_OK && control_foreign_cover(c, &nd->judged, &won))
 		return others_in_the_way(c, o, nd);
-	if (nd->early == NFS4R_EXIST && nd->has_obj) {
+	if (nd->deferred == NFS4R_EXIST && nd->has_obj) {
 		o->op->result = nd->obj;
 		o->op->result_type = nd->obj_type;
 	}
-	ops_finish(c, o, nd->early == NFS4R_STALE && o->remote ? NFS4R_ORPHAN : nd->early);
+	ops_finish(c, o, nd->deferred == NFS4R_STALE && o->remote ? NFS4R_ORPHAN : nd->deferred);
 	return true;
 }
 
@@ -486,17 +486,17 @@ void ops_decide(struct nfs4r_core *c, struct opx *o)
 		return;
 	}
 	ops_needs_of(c, o->op, &nd);
-	if (o->remote && !args_covered(c, o, &nd) && nd.early != NFS4R_STALE) {
+	if (o->remote && !args_covered(c, o, &nd) && nd.deferred != NFS4R_STALE) {
 		c->st.not_primary++;
 		ops_finish(c, o, NFS4R_NOT_PRIMARY);
 		return;
 	}
-	if (nd.early == NFS4R_STALE) { /* only a known deletion (control 6.5) */
+	if (nd.deferred == NFS4R_STALE) { /* only a known deletion (control 6.5) */
 		ops_finish(c, o, o->remote ? NFS4R_ORPHAN : NFS4R_STALE);
 		return;
 	}
 	if (all_covered(c, o, &nd)) {
-		if (nd.early != NFS4R_OK || nd.nothing)
+		if (nd.deferred != NFS4R_OK || nd.nothing)
 			ends_early(c, o, &nd);
 		else
 			covered(c, o, &nd);

@@ -34,7 +34,7 @@ static bool applied_everywhere(const struct nfs4r_core *c, nfs4r_lsn lsn, nfs4r_
 }
 
 /* "settled" of control 5.2. */
-static bool settled(struct nfs4r_core *c, const struct claim *cl, nfs4r_servers assumed)
+static bool acked_by_all(struct nfs4r_core *c, const struct claim *cl, nfs4r_servers assumed)
 {
 	switch (cl->kind) {
 	case NFS4R_PROPOSED:
@@ -42,7 +42,7 @@ static bool settled(struct nfs4r_core *c, const struct claim *cl, nfs4r_servers 
 	case NFS4R_CREATED:
 		return true; /* who does not have it does not know the object */
 	default:
-		return FAULT(F_MOVED_SETTLED) || cl->own->settled_born || applied_everywhere(c, cl->lsn, assumed);
+		return FAULT(F_MOVED_SETTLED) || cl->own->born_acked_by_all || applied_everywhere(c, cl->lsn, assumed);
 	}
 }
 
@@ -56,7 +56,7 @@ static bool only_asked(const struct nfs4r_core *c, const struct own *ow)
  * Control 5.2 for directory @d and the entry @lsn: one settled control on each object of the path that has any. One that was announced up to before
  * @lsn is not there for those who have its log so far, and is for those who have not: these must have it, and it is not enough.
  */
-static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_lsn lsn, nfs4r_servers assumed)
+static bool path_acked_by_all(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_lsn lsn, nfs4r_servers assumed)
 {
 	bool found = false;
 	struct walk w;
@@ -70,12 +70,12 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_
 			if (!k->claim->own || (w.level && k->depth < NFS4R_DEEP) || only_asked(c, k->claim->own))
 				continue;
 			if (k->claim->announced && lsn > k->claim->own->said && !FAULT(F_ANNOUNCED_SETTLES)) { /* control 7.10 */
-				if (!settled(c, k->claim, assumed) && !FAULT(F_ANNOUNCED_BARE))
+				if (!acked_by_all(c, k->claim, assumed) && !FAULT(F_ANNOUNCED_BARE))
 					return false;
 				continue;
 			}
 			any = true;
-			one |= settled(c, k->claim, assumed);
+			one |= acked_by_all(c, k->claim, assumed);
 		}
 		if (one && FAULT(F_REPLY_OWN_CONTROL))
 			return true;
@@ -86,7 +86,7 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_
 	return found && !FAULT(F_REPLY_OWN_CONTROL); /* none left: released, so it was applied by all; the caller has looked at that */
 }
 
-static bool parents_settled(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn, nfs4r_servers assumed)
+static bool parents_acked_by_all(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn, nfs4r_servers assumed)
 {
 	struct nfs4r_oid parents[NFS4R_PARENTS_MAX];
 	struct nfs4r_facts f;
@@ -95,12 +95,12 @@ static bool parents_settled(struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 	if (!control_is_known(c, oid, &f))
 		return false;
 	if (!control_is_multi(&f))
-		return f.nparents == 1 && path_settled(c, &f.parent, lsn, assumed);
+		return f.nparents == 1 && path_acked_by_all(c, &f.parent, lsn, assumed);
 	n = c->tree.parents(c->tree.ctx, oid, parents, NFS4R_PARENTS_MAX);
 	if (n > NFS4R_PARENTS_MAX)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
-		if (!path_settled(c, &parents[i], lsn, assumed))
+		if (!path_acked_by_all(c, &parents[i], lsn, assumed))
 			return false;
 	return n > 0;
 }
@@ -116,7 +116,7 @@ static bool explicit_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid
 		if (!cl->own || !own_is_acting(cl->own) || (cl->announced && !FAULT(F_ANNOUNCED_COMPLETES)))
 			continue;
 		if ((acked_everywhere(c, cl, assumed) && is_saved(c, cl->own, assumed)) ||
-		    (cl->kind == NFS4R_CREATED && (applied_everywhere(c, cl->lsn, assumed) || parents_settled(c, oid, cl->lsn, assumed))) ||
+		    (cl->kind == NFS4R_CREATED && (applied_everywhere(c, cl->lsn, assumed) || parents_acked_by_all(c, oid, cl->lsn, assumed))) ||
 		    (cl->kind == NFS4R_MOVED && (FAULT(F_MOVED_SETTLED) || applied_everywhere(c, cl->lsn, assumed))))
 			return true;
 	}
@@ -202,19 +202,19 @@ void ops_cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond 
 	}
 }
 
-static bool cond_holds(struct nfs4r_core *c, const struct cond *k, nfs4r_servers assumed)
+static bool is_cond_met(struct nfs4r_core *c, const struct cond *k, nfs4r_servers assumed)
 {
 	EACH_MEMBER(c, s)
 		if (c->peers[s].view < k->view && !FAULT(F_ANSWER_BEFORE_VIEW))
 			return false;
-	if (k->held && !log_is_held_of(c, k->log, k->lsn))
+	if (k->quorum && !log_is_quorum_durable_of(c, k->log, k->lsn))
 		return false;
 	if (quorum_applied_by_all_but(c, k->log, assumed) >= k->lsn)
 		return true;
 	if (k->log != c->self)
 		return false;
 	for (uint32_t i = 0; i < k->ndirs && !FAULT(F_REPLY_AT_ONCE); i++)
-		if (!path_settled(c, &k->dirs[i], k->lsn, assumed))
+		if (!path_acked_by_all(c, &k->dirs[i], k->lsn, assumed))
 			return false;
 	for (uint32_t i = 0; i < k->nfiles && !FAULT(F_CLOSE_AT_ONCE); i++)
 		if (!file_completes(c, &k->files[i], k->lsn, assumed))
@@ -222,9 +222,9 @@ static bool cond_holds(struct nfs4r_core *c, const struct cond *k, nfs4r_servers
 	return true;
 }
 
-bool ops_cond_holds(struct nfs4r_core *c, const struct cond *k)
+bool ops_cond_met(struct nfs4r_core *c, const struct cond *k)
 {
-	return cond_holds(c, k, 0);
+	return is_cond_met(c, k, 0);
 }
 
 /*
@@ -250,5 +250,5 @@ bool ops_may_be_answered(struct nfs4r_core *c, const struct opx *o, const struct
 	if (nd->has_target && control_is_known(c, &nd->target, &f) && control_is_multi(&f))
 		k.files[k.nfiles++] = nd->target;
 	here = quorum_here(c);
-	return cond_holds(c, &k, here) && (op->type != NFS4R_OP_LINK || explicit_completes(c, &nd->obj, here)); /* it will be multi */
+	return is_cond_met(c, &k, here) && (op->type != NFS4R_OP_LINK || explicit_completes(c, &nd->obj, here)); /* it will be multi */
 }

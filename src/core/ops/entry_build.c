@@ -70,7 +70,7 @@ static void make_create(struct nfs4r_core *c, struct opx *o, struct nfs4r_entry 
 	struct nfs4r_oid oid;
 	uint32_t type;
 
-	c->tree.mint(c->tree.ctx, &oid);
+	c->tree.oid_watermark(c->tree.ctx, &oid);
 	switch (op->type) {
 	case NFS4R_OP_CREATE:
 		type = NFS4R_TYPE_FILE;

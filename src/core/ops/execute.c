@@ -22,7 +22,7 @@ static void pin(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 	for (uint32_t i = 0; i < o->npins; i++)
 		if (o->pins[i] == cl)
 			return;
-	assert(o->npins < HOLDS_MAX);
+	assert(o->npins < CLAIMS_RELIED_ON_MAX);
 	o->pins[o->npins++] = cl;
 	control_claim_pin(cl->own);
 	if (!own_is_deep(cl->own) && !o->remote) /* deep: policy_used(); what others forward does not keep it from them */
@@ -210,14 +210,14 @@ void ops_exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
 	}
 	e = ops_entry_make(c, o, &nd);
 	ops_cond_of(c, e, &o->cond);
-	o->cond.held = log_needs_held(c, o->op);
+	o->cond.quorum = log_needs_quorum(c, o->op);
 	control_raise_last(c, e);
 	note_written(c, e);
 	log_bytes(c, e->lsn, nfs4r_entry_bytes(e));
 	ops_space_spend(c, o->op, e->lsn);
 	o->pend = log_pend_add(c, e, o);
 	if (e->joined.kind == NFS4R_MOVED)
-		o->pend->settled_born = covering_all_acked(c, &e->joined.control.oid);
+		o->pend->born_acked_by_all = covering_all_acked(c, &e->joined.control.oid);
 	ops_list(c, o, OP_STARTED);
 	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_STARTED, .started = { .op = o->op, .entry = nfs4r_entry_get(e) } });
 	if (nfs4r_op_is_file_update(o->op->type))
@@ -256,9 +256,9 @@ void ops_exec_committed(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, NFS4R_DELAY);
 		return;
 	}
-	if (o->cond.held)
-		log_held_wait(c, o->cond.lsn);
-	if (state_lease_valid(c) && ((o->op->type == NFS4R_OP_WRITE && o->op->under_open && !o->remote && !o->cond.held) || ops_cond_holds(c, &o->cond))) {
+	if (o->cond.quorum)
+		log_quorum_wait(c, o->cond.lsn);
+	if (state_lease_valid(c) && ((o->op->type == NFS4R_OP_WRITE && o->op->under_open && !o->remote && !o->cond.quorum) || ops_cond_met(c, &o->cond))) {
 		state_hist_add(&c->st.reply, 0);
 		ops_finish(c, o, NFS4R_OK);
 		return;
@@ -285,7 +285,7 @@ void ops_exec_answers(struct nfs4r_core *c)
 	if (!state_lease_valid(c)) /* log 5.2 */
 		return;
 	DL_FOREACH_SAFE(c->ops.answering, o, tmp)
-		if (ops_cond_holds(c, &o->cond) || (o->op->type == NFS4R_OP_CLOSE && FAULT(F_CLOSE_AT_ONCE))) {
+		if (ops_cond_met(c, &o->cond) || (o->op->type == NFS4R_OP_CLOSE && FAULT(F_CLOSE_AT_ONCE))) {
 			state_hist_add(&c->st.reply, c->now - o->done_at);
 			ops_finish(c, o, NFS4R_OK);
 		}

@@ -25,9 +25,9 @@ static void need(struct needs *nd, const struct nfs4r_oid *oid, uint32_t depth, 
 
 static void early(struct needs *nd, enum nfs4r_status st, const struct nfs4r_oid *judged)
 {
-	if (nd->early != NFS4R_OK)
+	if (nd->deferred != NFS4R_OK)
 		return;
-	nd->early = st;
+	nd->deferred = st;
 	nd->judged = *judged;
 }
 
@@ -232,7 +232,7 @@ void ops_needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd)
 		of_claim(c, op, nd);
 		break;
 	default:
-		nd->early = NFS4R_INVAL;
+		nd->deferred = NFS4R_INVAL;
 		break;
 	}
 }
@@ -240,7 +240,7 @@ void ops_needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd)
 /* Do the names still mean the same objects (control 3.4)? */
 bool ops_needs_same(const struct needs *a, const struct needs *b)
 {
-	if (a->early != b->early || a->nothing != b->nothing || a->n != b->n || a->has_obj != b->has_obj ||
+	if (a->deferred != b->deferred || a->nothing != b->nothing || a->n != b->n || a->has_obj != b->has_obj ||
 	    a->has_target != b->has_target || a->dirmove != b->dirmove)
 		return false;
 	for (uint32_t i = 0; i < a->n; i++)

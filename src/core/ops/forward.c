@@ -242,7 +242,7 @@ void ops_forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn sea
 		if (r && r->cond.lsn <= c->log.logs[r->cond.log].applied && !state_is_sealed_away(c, r->cond.log, r->cond.lsn)) {
 			result_of(o, r);
 			o->cond.view = c->view.adopted.num;
-			o->cond.held = log_needs_held(c, o->op);
+			o->cond.quorum = log_needs_quorum(c, o->op);
 			o->op->status = NFS4R_OK;
 			o->done_at = c->now;
 			ops_list(c, o, OP_REPLY);
@@ -279,10 +279,10 @@ static void answer_again(struct nfs4r_core *c, struct opx *o, const struct reply
 	struct nfs4r_op *op = o->op;
 
 	result_of(o, r);
-	o->cond.held = log_needs_held(c, op);
-	if (o->cond.held && o->cond.log == c->self)
-		log_held_wait(c, o->cond.lsn);
-	if (FAULT(F_DUPLICATE_AT_ONCE) || ops_cond_holds(c, &o->cond)) {
+	o->cond.quorum = log_needs_quorum(c, op);
+	if (o->cond.quorum && o->cond.log == c->self)
+		log_quorum_wait(c, o->cond.lsn);
+	if (FAULT(F_DUPLICATE_AT_ONCE) || ops_cond_met(c, &o->cond)) {
 		ops_finish(c, o, NFS4R_OK);
 		return;
 	}

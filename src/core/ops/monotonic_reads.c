@@ -20,40 +20,40 @@
  * is away: reads of this object wait, as for any control of it. The process ends between the commit of what was told and the deletion of the row: the next start
  * sees that the copy has it.
  *
- * Invariants: a note is of a version that the own copy does not have. There are no more than TOLD_MAX; beyond that the oldest goes.
+ * Invariants: a note is of a version that the own copy does not have. There are no more than MONOTONIC_READS_MAX; beyond that the oldest goes.
  */
 #include "core/ops/ops_int.h"
 
-static void say(struct nfs4r_core *c, const struct told *n, bool added)
+static void say(struct nfs4r_core *c, const struct monotonic_read *n, bool added)
 {
-	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_TOLD, .told = { .oid = n->oid, .owner = n->by, .added = added } });
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_MONOTONIC_READ, .monotonic_read = { .oid = n->oid, .owner = n->by, .added = added } });
 }
 
-static void save(struct nfs4r_core *c, struct told *n)
+static void save(struct nfs4r_core *c, struct monotonic_read *n)
 {
 	struct nfs4r_put p;
 
-	row_told(n, &p, false);
+	row_monotonic_read(n, &p, false);
 	out_put(c, &p);
 	n->unsaved = false;
 }
 
-static void drop(struct nfs4r_core *c, struct told *n)
+static void drop(struct nfs4r_core *c, struct monotonic_read *n)
 {
 	struct nfs4r_put p;
 
 	say(c, n, false);
-	row_told(n, &p, true);
+	row_monotonic_read(n, &p, true);
 	out_put(c, &p);
-	HASH_DEL(c->ops.told, n);
+	HASH_DEL(c->ops.monotonic, n);
 	free(n);
 }
 
-static struct told *find(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+static struct monotonic_read *find(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct told *n;
+	struct monotonic_read *n;
 
-	HASH_FIND(hh, c->ops.told, oid, sizeof(*oid), n);
+	HASH_FIND(hh, c->ops.monotonic, oid, sizeof(*oid), n);
 	return n;
 }
 
@@ -65,21 +65,21 @@ static bool is_here(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_ver
 	return f.known == NFS4R_DEAD || (f.known == NFS4R_KNOWN && f.version >= version);
 }
 
-static struct told *add(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by)
+static struct monotonic_read *add(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by)
 {
-	struct told *n = out_xcalloc(1, sizeof(*n));
+	struct monotonic_read *n = out_xcalloc(1, sizeof(*n));
 
 	n->oid = *oid;
 	n->by = by;
-	HASH_ADD(hh, c->ops.told, oid, sizeof(n->oid), n);
+	HASH_ADD(hh, c->ops.monotonic, oid, sizeof(n->oid), n);
 	return n;
 }
 
 /* @version: 0 if it said NOT_PRIMARY. */
-void ops_told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
+void ops_monotonic_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
 {
 	uint64_t inc = c->peers[by].inc;
-	struct told *n = find(c, oid);
+	struct monotonic_read *n = find(c, oid);
 	bool again = n && n->by == by && n->inc != inc; /* what it said in an earlier start may be lost */
 
 	if (FAULT(F_TOLD_FORGOTTEN) || !version || is_here(c, oid, version)) {
@@ -89,8 +89,8 @@ void ops_told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_serv
 	}
 	if (n && !again && n->version >= version)
 		return;
-	if (!n && HASH_COUNT(c->ops.told) >= TOLD_MAX)
-		drop(c, c->ops.told); /* the first is the oldest */
+	if (!n && HASH_COUNT(c->ops.monotonic) >= MONOTONIC_READS_MAX)
+		drop(c, c->ops.monotonic); /* the first is the oldest */
 	if (!n) {
 		n = add(c, oid, by);
 		say(c, n, true);
@@ -103,7 +103,7 @@ void ops_told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_serv
 
 /* ---- start ---------------------------------------------------------------------------- */
 
-bool ops_told_restored(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
+bool ops_monotonic_restored(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
 {
 	if (find(c, oid))
 		return false;
@@ -113,10 +113,10 @@ bool ops_told_restored(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_
 
 void nfs4r_core_restore_given_back(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn, const struct nfs4r_oid *oid, nfs4r_version version)
 {
-	struct told *n = find(c, oid);
+	struct monotonic_read *n = find(c, oid);
 
 	assert(!c->started && log && log <= NFS4R_SERVERS_MAX && log != c->self);
-	if (NFS4R_GEN(lsn) != NFS4R_GEN(c->log.logs[log].applied) || (n && n->version >= version) || (!n && HASH_COUNT(c->ops.told) >= TOLD_MAX))
+	if (NFS4R_GEN(lsn) != NFS4R_GEN(c->log.logs[log].applied) || (n && n->version >= version) || (!n && HASH_COUNT(c->ops.monotonic) >= MONOTONIC_READS_MAX))
 		return; /* the first: that log has ended since, and this copy has it to its end */
 	if (!n)
 		n = add(c, oid, log);
@@ -125,11 +125,11 @@ void nfs4r_core_restore_given_back(struct nfs4r_core *c, nfs4r_server_id log, nf
 	n->unsaved = true;
 }
 
-void ops_told_started(struct nfs4r_core *c)
+void ops_monotonic_started(struct nfs4r_core *c)
 {
-	struct told *n, *tmp;
+	struct monotonic_read *n, *tmp;
 
-	HASH_ITER(hh, c->ops.told, n, tmp) {
+	HASH_ITER(hh, c->ops.monotonic, n, tmp) {
 		say(c, n, true);
 		if (is_here(c, &n->oid, n->version) || !(servers_of(c) & NFS4R_BIT(n->by)) || FAULT(F_TOLD_RESTART))
 			drop(c, n);
@@ -141,44 +141,44 @@ void ops_told_started(struct nfs4r_core *c)
 /* ---- what ends a note ------------------------------------------------------------------- */
 
 /* Something of @oid was committed here. */
-void ops_told_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+void ops_monotonic_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct told *n = c->ops.told ? find(c, oid) : NULL;
+	struct monotonic_read *n = c->ops.monotonic ? find(c, oid) : NULL;
 
 	if (n && is_here(c, oid, n->version))
 		drop(c, n);
 }
 
 /* The copy is another one. */
-void ops_told_rebuilt(struct nfs4r_core *c)
+void ops_monotonic_rebuilt(struct nfs4r_core *c)
 {
-	struct told *n, *tmp;
+	struct monotonic_read *n, *tmp;
 
-	HASH_ITER(hh, c->ops.told, n, tmp)
+	HASH_ITER(hh, c->ops.monotonic, n, tmp)
 		if (is_here(c, &n->oid, n->version))
 			drop(c, n);
 }
 
 /* Its log has ended: what is not here by then never happened. */
-void ops_told_sealed(struct nfs4r_core *c, nfs4r_server_id by)
+void ops_monotonic_sealed(struct nfs4r_core *c, nfs4r_server_id by)
 {
-	struct told *n, *tmp;
+	struct monotonic_read *n, *tmp;
 
-	HASH_ITER(hh, c->ops.told, n, tmp)
+	HASH_ITER(hh, c->ops.monotonic, n, tmp)
 		if (n->by == by)
 			drop(c, n);
 }
 
-nfs4r_server_id ops_told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers excluded)
+nfs4r_server_id ops_monotonic_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers excluded)
 {
-	const struct told *n = c->ops.told ? find(c, oid) : NULL;
+	const struct monotonic_read *n = c->ops.monotonic ? find(c, oid) : NULL;
 
 	return n && !(excluded & NFS4R_BIT(n->by)) ? n->by : 0;
 }
 
-nfs4r_version ops_told_version(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+nfs4r_version ops_monotonic_version(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	const struct told *n = c->ops.told ? find(c, oid) : NULL;
+	const struct monotonic_read *n = c->ops.monotonic ? find(c, oid) : NULL;
 
 	return n ? n->version : 0;
 }

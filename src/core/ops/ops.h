@@ -37,12 +37,12 @@ void ops_forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn sea
 uint64_t ops_answered_below(const struct nfs4r_core *c);
 
 /* monotonic_reads.c */
-void ops_told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version);
-void ops_told_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid);
-void ops_told_rebuilt(struct nfs4r_core *c);
-void ops_told_sealed(struct nfs4r_core *c, nfs4r_server_id by);
-bool ops_told_restored(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version); /* false: there is one */
-void ops_told_started(struct nfs4r_core *c);
+void ops_monotonic_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version);
+void ops_monotonic_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void ops_monotonic_rebuilt(struct nfs4r_core *c);
+void ops_monotonic_sealed(struct nfs4r_core *c, nfs4r_server_id by);
+bool ops_monotonic_restored(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version); /* false: there is one */
+void ops_monotonic_started(struct nfs4r_core *c);
 
 /* reply_cache.c */
 void ops_reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e);

@@ -17,7 +17,7 @@ void ops_failed_attempt(struct nfs4r_core *c, struct opx *o);
 
 /* completion.c: 5.2, 5.3 */
 void ops_cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond *k);
-bool ops_cond_holds(struct nfs4r_core *c, const struct cond *k);
+bool ops_cond_met(struct nfs4r_core *c, const struct cond *k);
 bool ops_may_be_answered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd);
 bool ops_file_complete(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn);
 
@@ -38,8 +38,8 @@ void ops_forward_repeat(struct nfs4r_core *c, struct opx *o);
 
 /* monotonic_reads.c */
 /* Who has it newer than the own copy; 0: nobody, as far as this server knows, but perhaps one of @excluded. */
-nfs4r_server_id ops_told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers excluded);
-nfs4r_version ops_told_version(const struct nfs4r_core *c, const struct nfs4r_oid *oid); /* 0: nothing that is not here */
+nfs4r_server_id ops_monotonic_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers excluded);
+nfs4r_version ops_monotonic_version(const struct nfs4r_core *c, const struct nfs4r_oid *oid); /* 0: nothing that is not here */
 
 /* reply_cache.c */
 struct reply *ops_reply_find(struct nfs4r_core *c, const struct nfs4r_request_id *id);

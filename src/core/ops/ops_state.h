@@ -6,7 +6,7 @@
 #include "core/state/limits.h"
 
 struct needs { /* section 3, on this server's tree at this moment */
-	enum nfs4r_status early;  /* not OK: the operation ends with this */
+	enum nfs4r_status deferred;  /* not OK: the operation ends with this */
 	bool nothing;		  /* ends with OK and no entry */
 	bool after_cover;	  /* `early` is only true under control of everything needed */
 	struct nfs4r_oid judged;  /* directory whose state `early` was read from */
@@ -32,7 +32,7 @@ struct cond { /* what an answer waits for */
 	nfs4r_server_id log;
 	nfs4r_lsn lsn;
 	uint64_t view; /* and until every member shows a view with at least this number (log 5.6); 0: any. Not in the row */
-	bool held;     /* and until it is held (log 5.1). Not in the row */
+	bool quorum;     /* and until it is held (log 5.1). Not in the row */
 	uint32_t ndirs, nfiles;
 	struct nfs4r_oid dirs[2], files[3];
 };
@@ -54,7 +54,7 @@ struct opx { /* an operation while the core has it */
 	nfs4r_server_id to;
 	uint64_t sent_ms, forwarded_ms;
 	uint32_t nholds, npins;
-	struct claim *holds[HOLDS_MAX], *pins[HOLDS_MAX];
+	struct claim *relies_on[CLAIMS_RELIED_ON_MAX], *pins[CLAIMS_RELIED_ON_MAX];
 	struct needs needs;
 	struct pend *pend;
 	uint64_t exec_step;
@@ -92,7 +92,7 @@ struct origin {
 	uint32_t nreplies, nrefusals;
 };
 
-struct told { /* monotonic_reads.c: a version that an owner told, and that is not here yet */
+struct monotonic_read { /* monotonic_reads.c: a version that an owner told, and that is not here yet */
 	struct nfs4r_oid oid;
 	nfs4r_server_id by;
 	uint64_t inc; /* its start; 0: it was told before this one's */
@@ -101,7 +101,7 @@ struct told { /* monotonic_reads.c: a version that an owner told, and that is no
 	UT_hash_handle hh;
 };
 
-struct told_space { /* what a server said last; this one's own is what it measured last */
+struct peer_space { /* what a server said last; this one's own is what it measured last */
 	bool known, limits_known;
 	struct nfs4r_space space;
 	struct nfs4r_limits limits;
@@ -115,7 +115,7 @@ struct spent { /* what own entries up to this one may take, since the first one 
 };
 
 struct space {
-	struct told_space of[NFS4R_SERVERS_MAX + 1];
+	struct peer_space of[NFS4R_SERVERS_MAX + 1];
 	nfs4r_lsn measured_at[NFS4R_SERVERS_MAX + 1]; /* how far this server had each log before it measured */
 	struct spent before, *spent;		      /* ascending; what was forgotten is in `before` */
 	uint32_t nspent, cap;
@@ -123,7 +123,7 @@ struct space {
 };
 
 struct ops_state { /* c->ops */
-	struct told *told; /* in order of arrival */
+	struct monotonic_read *monotonic; /* in order of arrival */
 	struct space space;
 	/* admission.c, execute.c, forward.c */
 	struct opx *waiting, *busy, *answering, *outstanding;

@@ -69,7 +69,7 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 		hidden |= deep && FAULT(F_READ_NEAREST_DEEP);
 	} while ((is_dir ? c->control.foreign_deep : c->control.foreign_deep_plus) && control_walk_up(c, &w));
 	if (!r.owner)
-		r.owner = ops_told_at(c, oid, excluded);
+		r.owner = ops_monotonic_at(c, oid, excluded);
 	if (r.owner && !state_is_member(c, r.owner))
 		return 0; /* it waits for that server to return */
 	return r.owner ? r.owner : c->self;
@@ -77,7 +77,7 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 
 struct nfs4r_closed nfs4r_core_closed_at(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner)
 {
-	struct nfs4r_closed at = { .inc = c->peers[owner].inc, .told = ops_told_version(c, oid) }, none = { .told = at.told };
+	struct nfs4r_closed at = { .inc = c->peers[owner].inc, .owner_version = ops_monotonic_version(c, oid) }, none = { .owner_version = at.owner_version };
 	struct walk w;
 
 	control_walk_begin(&w, oid);

@@ -20,7 +20,7 @@
 #define BLOCK 4096u
 #define OBJECT_BYTES (2 * BLOCK)  /* a name in a directory that has to grow, an inode or a block of attributes */
 #define RECORD_BYTES 2048u	  /* in the journal and in LMDB, of one update */
-#define KEPT_BYTES 16384u	  /* of a stable WRITE, which the journal may keep (log 4.10) */
+#define CREATE_BYTES 16384u	  /* of a stable WRITE, which the journal may keep (log 4.10) */
 #define CHANGE_FLOOR (1u << 20)	  /* room for the journal that is left to updates that free something */
 
 struct cost { /* of one update, at each server; more than it really takes */
@@ -75,7 +75,7 @@ static void cost_of(const struct nfs4r_op *op, struct cost *k)
 		break;
 	case NFS4R_OP_WRITE:
 		k->bytes = bytes_cost(op->offset, data_len(op));
-		k->store += op->stable && data_len(op) <= KEPT_BYTES ? data_len(op) : 0;
+		k->store += op->stable && data_len(op) <= CREATE_BYTES ? data_len(op) : 0;
 		break;
 	case NFS4R_OP_ALLOCATE:
 		k->bytes = bytes_cost(op->offset, op->length);
@@ -192,7 +192,7 @@ static enum verdict worse(enum verdict a, enum verdict b)
 }
 
 /* For updates that free nothing and need nothing: the journal's last part is for those that do. */
-static bool journal_has_room(const struct told_space *t)
+static bool journal_has_room(const struct peer_space *t)
 {
 	const struct nfs4r_room *r = &t->space.store;
 	uint64_t floor = r->reserve / 8 < CHANGE_FLOOR ? r->reserve / 8 : CHANGE_FLOOR;
@@ -202,7 +202,7 @@ static bool journal_has_room(const struct told_space *t)
 
 static enum verdict at_member(const struct nfs4r_core *c, nfs4r_server_id m, const struct cost *k)
 {
-	const struct told_space *t = &c->ops.space.of[m];
+	const struct peer_space *t = &c->ops.space.of[m];
 	const struct nfs4r_space *sp = &t->space;
 	struct spent end = spent_to(c, LSN_MAX), had = spent_to(c, t->at);
 	uint64_t bytes = end.bytes - had.bytes, inodes = end.inodes - had.inodes, store = end.store - had.store;
@@ -425,7 +425,7 @@ void ops_space_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 /* What a server tells of its limits outlives this start: it may be away after it. */
 static void keep_limits(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_limits *l)
 {
-	struct told_space *t = &c->ops.space.of[s];
+	struct peer_space *t = &c->ops.space.of[s];
 	struct nfs4r_put p;
 
 	if (t->limits_known && memcmp(&t->limits, l, sizeof(*l)) == 0)
@@ -438,7 +438,7 @@ static void keep_limits(struct nfs4r_core *c, nfs4r_server_id s, const struct nf
 
 static void take(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_space *sp, nfs4r_lsn at)
 {
-	struct told_space *t = &c->ops.space.of[s];
+	struct peer_space *t = &c->ops.space.of[s];
 
 	t->known = true;
 	t->space = *sp;
@@ -498,7 +498,7 @@ void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out
 	memset(out, 0, sizeof(*out));
 	take_limits(c, out);
 	EACH_OF(servers_of(c), s) {
-		const struct told_space *t = &c->ops.space.of[s];
+		const struct peer_space *t = &c->ops.space.of[s];
 		struct spent had = spent_to(c, t->at);
 
 		out->of[s].known = t->known;

@@ -131,7 +131,7 @@ uint64_t policy_reads(const struct own *ow)
 /* ---- narrowing ------------------------------------------------------------------------------- */
 
 /* Is @n covered by an own claim that stays, other than @ow? */
-static bool kept_anyway(struct nfs4r_core *c, const struct own *ow, const struct nfs4r_oid *oid, uint32_t depth)
+static bool is_pinned_anyway(struct nfs4r_core *c, const struct own *ow, const struct nfs4r_oid *oid, uint32_t depth)
 {
 	struct walk w;
 	struct ctl *k;
@@ -197,7 +197,7 @@ static uint32_t keep_set(struct nfs4r_core *c, struct own *ow, const struct nfs4
 		bool dup = false;
 
 		if (!recent(c, p, i) || (below && control_is_under(c, &p->use[i].dir, wanted)) || !keep_of(c, ow, &p->use[i].dir, wanted, &v[n]) ||
-		    kept_anyway(c, ow, &v[n].oid, v[n].depth))
+		    is_pinned_anyway(c, ow, &v[n].oid, v[n].depth))
 			continue;
 		for (uint32_t j = 0; j < n; j++)
 			dup |= nfs4r_oid_eq(&v[j].oid, &v[n].oid);
@@ -233,7 +233,7 @@ static struct own *asked_already(const struct nfs4r_core *c, const struct nfs4r_
 }
 
 /* Control 7.4, narrow: somebody wants @wanted, which @ow covers; ask for what is used elsewhere under it before it closes. */
-static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below)
+static void deescalate(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below)
 {
 	struct nfs4r_control v[USES];
 	struct own *kept;
@@ -247,7 +247,7 @@ static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid 
 		return;
 	kept = asked_already(c, v, n);
 	if (!kept || FAULT(F_NARROWS_TWICE)) {
-		c->st.narrowed++;
+		c->st.deescalations++;
 		kept = policy_ask(c, v, n);
 	}
 	pol(ow)->replacement = kept->claim->key.seq;
@@ -269,7 +269,7 @@ void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid
 	if (!own_is_deep(ow))
 		return;
 	policy_wants(c, ow, wanted);
-	narrow(c, ow, wanted, below);
+	deescalate(c, ow, wanted, below);
 }
 
 /* What others wanted of @ow, if it is known more closely than "what it controls". */
@@ -318,7 +318,7 @@ static bool drop_back(struct nfs4r_core *c, struct own *ow)
 		return true;
 	for (uint32_t i = 0; ow->pol && i < USES; i++)
 		used |= recent(c, ow->pol, i);
-	if (!used || ow->pol->replacement || kept_anyway(c, ow, &v.oid, NFS4R_DEEP) || quorum_away(c))
+	if (!used || ow->pol->replacement || is_pinned_anyway(c, ow, &v.oid, NFS4R_DEEP) || quorum_away(c))
 		return false;
 	pol(ow)->replacement = policy_ask(c, &v, 1)->claim->key.seq;
 	return true;
@@ -418,7 +418,7 @@ void policy_run(struct nfs4r_core *c)
 		if (own_is_deep_plus(ow)) { /* its time is over; control 7.9 as usual */
 			policy_contest(c, ow->claim);
 		} else {
-			narrow(c, ow, &ow->pol->wish, false);
+			deescalate(c, ow, &ow->pol->wish, false);
 		}
 		control_release_at(c, ow, c->now);
 	}

@@ -80,7 +80,7 @@ static uint64_t window_ms(const struct nfs4r_core *c, int what)
 	uint64_t slow = 2 * control_farthest_rtt(c) * c->cfg.deep_plus_count;
 
 	if (what == DIRS)
-		return c->cfg.promote_ms;
+		return c->cfg.escalate_ms;
 	return slow > FILES_WINDOW_MS ? slow : FILES_WINDOW_MS;
 }
 
@@ -141,9 +141,9 @@ struct own *policy_ask(struct nfs4r_core *c, const struct nfs4r_control *v, uint
 
 static bool hot(const struct nfs4r_core *c, const struct heat *h, int what)
 {
-	uint32_t limit = what == DIRS ? c->cfg.promote_count : c->cfg.deep_plus_count;
+	uint32_t limit = what == DIRS ? c->cfg.escalate_count : c->cfg.deep_plus_count;
 
-	if (what == DIRS && h && h->others_ms && c->now < h->others_ms + c->cfg.promote_ms && !FAULT(F_PROMOTES_OVER_OTHERS))
+	if (what == DIRS && h && h->others_ms && c->now < h->others_ms + c->cfg.escalate_ms && !FAULT(F_PROMOTES_OVER_OTHERS))
 		return false;
 	return limit && h && !cold(c, h, what) && h->paid[what] >= limit;
 }
@@ -196,7 +196,7 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 		return;
 	want = (struct nfs4r_control){ pick->oid, depth };
 	collapse(c, &want.oid, pick->paid[what], what);
-	*(what == DIRS ? &c->st.promotions : &c->st.raises) += 1;
+	*(what == DIRS ? &c->st.escalations : &c->st.raises) += 1;
 	ow = policy_ask(c, &want, 1);
 	if (what == DIRS)
 		control_claim_promotes(ow);
@@ -242,16 +242,16 @@ static bool all_under(struct nfs4r_core *c, const struct claim *cl, const struct
 }
 
 /* Control 7.4: what was elected below a promoted directory closes by the normal rule, now that the deep control is won. */
-static void close_below(struct nfs4r_core *c, const struct own *promoted)
+static void close_below(struct nfs4r_core *c, const struct own *escalated)
 {
-	const struct nfs4r_oid *dir = &promoted->claim->ctl[0].oid;
+	const struct nfs4r_oid *dir = &escalated->claim->ctl[0].oid;
 	struct own_list l;
 
 	control_anc_own_below(c, dir, &l);
 	for (uint32_t i = 0; i < l.n; i++) {
 		struct own *ow = l.v[i];
 
-		if (own_may_close(ow) && ow->claim->kind == NFS4R_PROPOSED && !own_is_deep_plus(ow) && !ow->holds &&
+		if (own_may_close(ow) && ow->claim->kind == NFS4R_PROPOSED && !own_is_deep_plus(ow) && !ow->users &&
 		    all_under(c, ow->claim, dir))
 			control_claim_start_closing(c, ow);
 	}
@@ -272,7 +272,7 @@ void policy_lost(struct nfs4r_core *c, struct own *ow)
 	if (own_is_side(ow) && own_is_deep_plus(ow))
 		c->st.raises_lost++;
 	else if (own_is_side(ow))
-		c->st.promotions_lost++;
+		c->st.escalations_lost++;
 	if (ow->purpose != OWN_FOR_OPERATION)
 		policy_contest(c, ow->claim);
 }

@@ -12,7 +12,7 @@
  */
 #include "core/policy/policy_int.h"
 
-#define KEPT_MS 10000 /* who pauses between updates pays two elections in so long */
+#define PINNED_MS 10000 /* who pauses between updates pays two elections in so long */
 #define MISSED_TIMES 5 /* after the first of them it takes so many times as long */
 #define ROUND_TRIP_PART 6 /* a pause is no shorter than this part of the round trip that an election would take */
 #define LOOK_MS 10     /* what is in use is looked at again all at once, no sooner */
@@ -36,9 +36,9 @@ static bool is_marked(const struct nfs4r_core *c, struct oidmark *table, const s
 	return false;
 }
 
-static bool is_kept(const struct nfs4r_core *c, const struct claim *cl)
+static bool is_pinned(const struct nfs4r_core *c, const struct claim *cl)
 {
-	return is_marked(c, c->policy.kept, cl);
+	return is_marked(c, c->policy.pinned, cl);
 }
 
 uint32_t policy_yield_ms(const struct nfs4r_core *c, const struct own *ow)
@@ -46,14 +46,14 @@ uint32_t policy_yield_ms(const struct nfs4r_core *c, const struct own *ow)
 	uint64_t part = control_holdoff_ms(c) / (2 * ROUND_TRIP_PART), ms = part > c->cfg.read_ms ? part : c->cfg.read_ms;
 
 	ms *= is_marked(c, c->policy.missed, ow->claim) ? MISSED_TIMES : 1;
-	return c->cfg.read_ms && ms < c->cfg.deep_ms && !is_kept(c, ow->claim) ? (uint32_t)ms : c->cfg.deep_ms;
+	return c->cfg.read_ms && ms < c->cfg.deep_ms && !is_pinned(c, ow->claim) ? (uint32_t)ms : c->cfg.deep_ms;
 }
 
 /* deep+ has rules of its own (control 7.9), and so has what a revoke or the policy gave an end to. */
 static bool may_yield(struct nfs4r_core *c, const struct own *ow)
 {
 	return own_is_acting(ow) && own_takes_operations(ow) && ow->end != OWN_END_SET && !own_is_deep_plus(ow) && only_directories(c, ow->claim) &&
-	       !is_kept(c, ow->claim);
+	       !is_pinned(c, ow->claim);
 }
 
 static uint64_t last_use(const struct nfs4r_core *c, const struct own *ow)
@@ -192,7 +192,7 @@ static bool in_use(struct nfs4r_core *c, struct own *ow)
 {
 	if (is_written(c, ow) || (ow->claim->kind == NFS4R_PROPOSED && !state_claim_acked_by_all(c, ow->claim)))
 		ow->below_ms = c->now;
-	return ow->holds || ow->pins || (c->now < yield_end(c, ow) && !FAULT(F_YIELD_IN_USE));
+	return ow->users || ow->pins || (c->now < yield_end(c, ow) && !FAULT(F_YIELD_IN_USE));
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -211,7 +211,7 @@ bool policy_yield_over(struct nfs4r_core *c, struct own *ow)
 	struct own_list l;
 
 	if (in_use(c, ow)) {
-		if (ow->holds || ow->pins)
+		if (ow->users || ow->pins)
 			control_claim_used(c, ow);
 		if (!was_read(c, ow) || !give_end(c, ow, LOOK_MS))
 			control_release_no_end(c, ow);
@@ -241,7 +241,7 @@ void policy_yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	do {
 		if (control_mark_lasts(c, c->policy.let_go, &w.oid)) {
 			c->st.yield_regrets++;
-			control_mark_until(c, control_mark_lasts(c, c->policy.missed, &w.oid) ? &c->policy.kept : &c->policy.missed, &w.oid, c->now + KEPT_MS);
+			control_mark_until(c, control_mark_lasts(c, c->policy.missed, &w.oid) ? &c->policy.pinned : &c->policy.missed, &w.oid, c->now + PINNED_MS);
 		}
 		control_mark_drop(&c->policy.let_go, &w.oid);
 	} while (control_walk_up(c, &w));

@@ -37,7 +37,7 @@ static void add_start(struct memory *m, struct start st)
 {
 	if (m->nstarts && m->starts[m->nstarts - 1].inc >= st.inc)
 		return;
-	if (m->nstarts == STARTS_KEPT) {
+	if (m->nstarts == STARTS_REMEMBERED) {
 		m->mine_below = m->starts[1].inc;
 		memmove(m->starts, m->starts + 1, --m->nstarts * sizeof(m->starts[0]));
 	}

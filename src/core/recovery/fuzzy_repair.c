@@ -12,19 +12,19 @@
 #define IN_VAIN_MAX 6 /* doublings of the time between two repairs of a list: 32 Retransmit_Intervals */
 
 /* Of everybody whose log goes on: somebody who is away and not sealed may have taken its own copy for right. */
-static bool is_ours_to_take(const struct nfs4r_core *c, const struct taint *t)
+static bool is_ours_to_take(const struct nfs4r_core *c, const struct fuzzy *t)
 {
 	return !((c->view.adopted.open | c->view.adopted.members) & ~NFS4R_BIT(c->self) & ~t->worse);
 }
 
 /* This copy is right from now on, under a new version. */
-static void take_own(struct nfs4r_core *c, struct taint *t)
+static void take_own(struct nfs4r_core *c, struct fuzzy *t)
 {
 	struct nfs4r_entry *e;
 	struct nfs4r_facts f;
 
 	if (!control_is_known(c, &t->oid, &f)) {
-		log_taint_drop(c, t);
+		log_fuzzy_drop(c, t);
 		return;
 	}
 	e = nfs4r_entry_new();
@@ -35,7 +35,7 @@ static void take_own(struct nfs4r_core *c, struct taint *t)
 	e->op = NFS4R_OP_SETATTR;
 	e->nparts = 1;
 	e->parts[0] = (struct nfs4r_part){ .oid = t->oid, .before = f.version, .after = state_next_version(c, f.version), .effect = NFS4R_EFF_NONE };
-	log_taint_waits_for(c, t, &e->taint_log, &e->taint_lsn);
+	log_fuzzy_waits_for(c, t, &e->fuzzy_log, &e->fuzzy_lsn);
 	state_log_want(c, c->self, e->lsn); /* who takes it waits for that */
 	log_bytes(c, e->lsn, 0);
 	log_pend_executed(c, log_pend_add(c, e, NULL), true);
@@ -70,7 +70,7 @@ static void ask_again_after(struct nfs4r_core *c, uint32_t doublings)
  * A repair of a list is over. If it changed nothing, entries have to come first, and none is taken while a repair is under way: so the next one waits
  * longer each time, until they had time to come and to be applied.
  */
-void recovery_taint_list_ended(struct nfs4r_core *c, bool in_vain)
+void recovery_fuzzy_list_ended(struct nfs4r_core *c, bool in_vain)
 {
 	c->mend.in_vain = in_vain ? c->mend.in_vain + 1 : 0;
 	if (in_vain && !FAULT(F_LIST_AT_ONCE))
@@ -78,9 +78,9 @@ void recovery_taint_list_ended(struct nfs4r_core *c, bool in_vain)
 }
 
 /* Objects that are inexact: takes them from somebody, or takes its own for right. */
-void recovery_taint_run(struct nfs4r_core *c)
+void recovery_fuzzy_run(struct nfs4r_core *c)
 {
-	struct taint *t, *tmp;
+	struct fuzzy *t, *tmp;
 	nfs4r_server_id from;
 
 	if (!c->log.ninexact || c->halted || c->repair.state || state_seals_open(c) || c->reach.all)
@@ -92,7 +92,7 @@ void recovery_taint_run(struct nfs4r_core *c)
 			t->worse = 0;
 	}
 	HASH_ITER(hh, c->log.taints, t, tmp)
-		if (t->state == TAINT_INEXACT && may_take(c) && is_ours_to_take(c, t))
+		if (t->state == FUZZY_INEXACT && may_take(c) && is_ours_to_take(c, t))
 			take_own(c, t);
 	out_timer_at(c, c->mend.again_ms > c->now ? c->mend.again_ms : c->now + c->cfg.repeat_ms);
 	if (c->now < c->mend.again_ms || c->undecided || c->log.logs[c->self].pend)
@@ -108,14 +108,14 @@ void recovery_taint_run(struct nfs4r_core *c)
 }
 
 /* What REPAIR is to fetch. */
-void recovery_taint_list(struct nfs4r_core *c, struct nfs4r_act_repair *a)
+void recovery_fuzzy_list(struct nfs4r_core *c, struct nfs4r_act_repair *a)
 {
-	struct taint *t, *tmp;
+	struct fuzzy *t, *tmp;
 
 	c->mend.n = 0;
 	HASH_ITER(hh, c->log.taints, t, tmp) {
 		t->left = false;
-		if (t->state != TAINT_INEXACT)
+		if (t->state != FUZZY_INEXACT)
 			continue;
 		c->mend.oids = out_grow(c->mend.oids, &c->mend.cap, c->mend.n, sizeof(*c->mend.oids));
 		c->mend.oids[c->mend.n++] = t->oid;
@@ -124,15 +124,15 @@ void recovery_taint_list(struct nfs4r_core *c, struct nfs4r_act_repair *a)
 	a->oids = c->mend.oids;
 }
 
-static bool is_worse(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id s, nfs4r_version exact)
+static bool is_worse(const struct nfs4r_core *c, const struct fuzzy *t, nfs4r_server_id s, nfs4r_version exact)
 {
 	return exact < t->exact || (exact == t->exact && s > c->self);
 }
 
 /* The source has it inexact, too, or in another version: it was left. */
-static void left(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_left *l)
+static void left(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_fuzzy_object *l)
 {
-	struct taint *t = state_taint_find(c, &l->oid);
+	struct fuzzy *t = state_fuzzy_find(c, &l->oid);
 
 	if (!t)
 		return;
@@ -141,17 +141,17 @@ static void left(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 }
 
 /* It was taken all the same. With @positions this copy is as far now, and nobody may count on it for what it got only by that. */
-static void copied(struct nfs4r_core *c, const struct nfs4r_left *l, const nfs4r_lsn *positions)
+static void copied(struct nfs4r_core *c, const struct nfs4r_fuzzy_object *l, const nfs4r_lsn *positions)
 {
-	struct taint *t = state_taint_find(c, &l->oid);
+	struct fuzzy *t = state_fuzzy_find(c, &l->oid);
 
-	assert(t); /* log_taint_left() */
+	assert(t); /* log_fuzzy_noted() */
 	t->left = true;
-	log_taint_copied(c, t, l, positions);
+	log_fuzzy_copied(c, t, l, positions);
 }
 
 /* A repair is over. False: nothing has changed. @positions: those of all logs after it, if it was one of everything. */
-bool recovery_taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions)
+bool recovery_fuzzy_repaired(struct nfs4r_core *c, const struct nfs4r_fuzzy_object *v, uint32_t n, const nfs4r_lsn *positions)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (c->repair.list)
@@ -163,14 +163,14 @@ bool recovery_taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, u
 }
 
 /* What was copied is exact, and this server knows what it may be ahead of. */
-void recovery_taint_mended(struct nfs4r_core *c)
+void recovery_fuzzy_mended(struct nfs4r_core *c)
 {
-	struct taint *t, *tmp;
+	struct fuzzy *t, *tmp;
 	bool any = false;
 
 	HASH_ITER(hh, c->log.taints, t, tmp)
-		if (!t->left && (c->repair.all || (c->repair.list && t->state == TAINT_INEXACT))) {
-			log_taint_drop(c, t);
+		if (!t->left && (c->repair.all || (c->repair.list && t->state == FUZZY_INEXACT))) {
+			log_fuzzy_drop(c, t);
 			any = true;
 		}
 	if (any)

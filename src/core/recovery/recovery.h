@@ -32,7 +32,7 @@ void recovery_restart_decided(struct nfs4r_core *c, struct nfs4r_entry *e, bool 
 /* state_transfer.c: the sealed server itself, and copies that are ahead (log 8.3) */
 void recovery_repair_anew(struct nfs4r_core *c);
 void recovery_repair_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s);
-void recovery_repair_told(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void recovery_repair_source_known(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void recovery_repair_check(struct nfs4r_core *c);
 void recovery_repair_run(struct nfs4r_core *c);
 void recovery_repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev);

@@ -15,11 +15,11 @@
 void recovery_memory_repaired(struct nfs4r_core *c);
 
 /* fuzzy_repair.c */
-void recovery_taint_run(struct nfs4r_core *c);
-void recovery_taint_list(struct nfs4r_core *c, struct nfs4r_act_repair *a);
-bool recovery_taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions);
-void recovery_taint_mended(struct nfs4r_core *c);
-void recovery_taint_list_ended(struct nfs4r_core *c, bool in_vain); /* @in_vain: it changed nothing, or was not begun */
+void recovery_fuzzy_run(struct nfs4r_core *c);
+void recovery_fuzzy_list(struct nfs4r_core *c, struct nfs4r_act_repair *a);
+bool recovery_fuzzy_repaired(struct nfs4r_core *c, const struct nfs4r_fuzzy_object *v, uint32_t n, const nfs4r_lsn *positions);
+void recovery_fuzzy_mended(struct nfs4r_core *c);
+void recovery_fuzzy_list_ended(struct nfs4r_core *c, bool in_vain); /* @in_vain: it changed nothing, or was not begun */
 
 /* state_transfer.c: the sealed server itself, and copies that are ahead (log 8.3) */
 bool recovery_repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s);

@@ -40,7 +40,7 @@ struct memory { /* amnesia.c; state and starts are in the row 'M' */
 	enum memory_state state;
 	uint32_t nstarts;
 	uint64_t mine_below;		  /* older ones were of this store, or are forgiven */
-	struct start starts[STARTS_KEPT]; /* ascending */
+	struct start starts[STARTS_REMEMBERED]; /* ascending */
 	struct start now;
 	bool saved; /* that this start is KNOWN is on disk */
 };
@@ -55,7 +55,7 @@ struct repair { /* state_transfer.c: this copy is ahead of a seal, or has to be 
 	bool anew; /* RUNS: the source has started anew since, and may have lost what it said it had */
 	uint64_t again_ms;
 	uint64_t done_ms; /* ASKS: when the last object came */
-	bool told;	  /* ASKS: how far the source was is known, and not on its disk yet */
+	bool source_known;	  /* ASKS: how far the source was is known, and not on its disk yet */
 	nfs4r_lsn lsn[NFS4R_SERVERS_MAX + 1];
 };
 

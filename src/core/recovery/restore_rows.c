@@ -204,33 +204,33 @@ static void r_lsns(struct cursor *k, nfs4r_lsn *v)
 	}
 }
 
-static bool restore_taint(struct nfs4r_core *c, struct cursor *key, struct cursor *k)
+static bool restore_fuzzy(struct nfs4r_core *c, struct cursor *key, struct cursor *k)
 {
-	struct taint t = { 0 };
+	struct fuzzy t = { 0 };
 	uint64_t state;
 
 	r_oid(key, &t.oid);
 	state = r_u(k, 1);
-	if (key->bad || k->bad || state < TAINT_DONE || state > TAINT_INEXACT || state_taint_find(c, &t.oid))
+	if (key->bad || k->bad || state < FUZZY_DONE || state > FUZZY_INEXACT || state_fuzzy_find(c, &t.oid))
 		return false;
-	t.state = (enum taint_state)state;
+	t.state = (enum fuzzy_state)state;
 	t.exact = r_u(k, 8);
 	t.done_log = (nfs4r_server_id)r_u(k, 2);
 	t.done_lsn = r_u(k, 8);
 	r_lsns(k, t.until);
 	r_lsns(k, t.low);
-	log_taint_restored(c, &t);
+	log_fuzzy_restored(c, &t);
 	return !k->bad && t.done_log <= NFS4R_SERVERS_MAX;
 }
 
-static bool restore_told(struct nfs4r_core *c, struct cursor *key, struct cursor *k)
+static bool restore_monotonic_read(struct nfs4r_core *c, struct cursor *key, struct cursor *k)
 {
 	struct nfs4r_oid oid;
 	uint64_t by;
 
 	r_oid(key, &oid);
 	by = r_u(k, 2);
-	return !key->bad && by && by <= NFS4R_SERVERS_MAX && by != c->self && ops_told_restored(c, &oid, (nfs4r_server_id)by, r_u(k, 8)) && !k->bad;
+	return !key->bad && by && by <= NFS4R_SERVERS_MAX && by != c->self && ops_monotonic_restored(c, &oid, (nfs4r_server_id)by, r_u(k, 8)) && !k->bad;
 }
 
 static bool restore_reach(struct nfs4r_core *c, struct cursor *val)
@@ -260,7 +260,7 @@ static bool restore_memory(struct memory *m, struct cursor *val)
 
 	m->mine_below = r_u(val, 8);
 	n = (uint32_t)r_u(val, 1);
-	if (val->bad || state < MEMORY_NEW || state > MEMORY_KNOWN || n > STARTS_KEPT)
+	if (val->bad || state < MEMORY_NEW || state > MEMORY_KNOWN || n > STARTS_REMEMBERED)
 		return false;
 	m->state = (enum memory_state)state;
 	m->nstarts = n;
@@ -295,9 +295,9 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 	if (kind == 'M')
 		return !key->bad && restore_memory(&c->memory, val);
 	if (kind == 'X')
-		return restore_taint(c, key, val);
+		return restore_fuzzy(c, key, val);
 	if (kind == 'N')
-		return restore_told(c, key, val);
+		return restore_monotonic_read(c, key, val);
 	s = (nfs4r_server_id)r_u(key, 2);
 	if (key->bad || s == 0 || s > NFS4R_SERVERS_MAX)
 		return false;

@@ -149,7 +149,7 @@ static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 	c->repair.from = from;
 	c->repair.anew = false;
 	if (c->repair.list)
-		recovery_taint_list(c, &a);
+		recovery_fuzzy_list(c, &a);
 	EACH_LOG(c, s)
 		if (state_is_ahead(c, s) && !c->repair.list)
 			seals[a.nseals++] = *state_seal_at(&c->view.adopted, s, c->log.logs[s].applied);
@@ -180,7 +180,7 @@ void recovery_repair_list(struct nfs4r_core *c, nfs4r_server_id from)
 /* Ready as before, but for what is still inexact. */
 static void list_ended(struct nfs4r_core *c, bool in_vain)
 {
-	recovery_taint_list_ended(c, in_vain);
+	recovery_fuzzy_list_ended(c, in_vain);
 	c->repair = (struct repair){ 0 };
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
 	log_goes_on(c);
@@ -253,7 +253,7 @@ void recovery_repair_run(struct nfs4r_core *c)
 		end_self(c);
 	check_reach(c);
 	recovery_repair_check(c);
-	recovery_taint_run(c);
+	recovery_fuzzy_run(c);
 	if (r->state == REPAIR_ASKS && !recovery_repair_is_source(c, r->from))
 		try_later(c);
 	if (r->state == REPAIR_ASKS)
@@ -320,7 +320,7 @@ static void forget_tree(struct nfs4r_core *c)
 	log_written_before(c, c->log.logs[c->self].received);
 	control_joined_rebuilt(c, c->log.logs[c->self].received);
 	control_anc_rebuild(c);
-	ops_told_rebuilt(c);
+	ops_monotonic_rebuilt(c);
 }
 
 /* Another start of @s: after a crash of its machine it may have less than it said when the repair began, and have it again before the repair ends. */
@@ -337,19 +337,19 @@ void recovery_repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 
 	if (r->state != REPAIR_RUNS)
 		return;
-	if (!ev->ok || (r->anew && !FAULT(F_SOURCE_ANEW)) || !recovery_taint_repaired(c, ev->left, ev->nleft, r->all ? ev->stable : NULL)) {
+	if (!ev->ok || (r->anew && !FAULT(F_SOURCE_ANEW)) || !recovery_fuzzy_repaired(c, ev->left, ev->nleft, r->all ? ev->stable : NULL)) {
 		try_later(c);
 		return;
 	}
 	forget_tree(c);
 	if (r->list) {
-		recovery_taint_mended(c);
+		recovery_fuzzy_mended(c);
 		list_ended(c, false);
 		return;
 	}
 	EACH_LOG(c, s) {
 		if (r->all && state_is_ended(c, s)) {
-			ops_told_sealed(c, s);
+			ops_monotonic_sealed(c, s);
 			view_claims_sealed(c, s);
 		}
 		if (NFS4R_GEN(ev->stable[s]) != NFS4R_GEN(c->log.logs[s].applied))
@@ -361,7 +361,7 @@ void recovery_repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 		ops_forward_unknown(c, ended_logs);
 	}
 	r->state = REPAIR_ASKS;
-	r->told = false;
+	r->source_known = false;
 	r->done_ms = c->now;
 	r->again_ms = c->now + 1;
 }
@@ -377,7 +377,7 @@ static void ended(struct nfs4r_core *c)
 	c->reach.anew &= c->reach.open;
 	c->reach.all = false;
 	save_reach(c);
-	recovery_taint_mended(c); /* after that row: what is taken may be further */
+	recovery_fuzzy_mended(c); /* after that row: what is taken may be further */
 	EACH_LOG(c, s)
 		if (state_is_ahead(c, s)) {
 			nfs4r_lsn seal = state_seal_at(&c->view.adopted, s, c->log.logs[s].applied)->lsn;
@@ -397,23 +397,23 @@ static void ended(struct nfs4r_core *c)
  * Positions of the source that it sent after it gave the last object: what it had received by then is all that its copies can hold. It has to
  * be on its disk, or it may lose it, and nobody would know that this copy has it.
  */
-void recovery_repair_told(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void recovery_repair_source_known(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct repair *r = &c->repair;
 	bool stable = true;
 
 	if (r->state != REPAIR_ASKS || from != r->from)
 		return;
-	if (!r->told && m->positions.echo_ns <= r->done_ms * 1000000)
+	if (!r->source_known && m->positions.echo_ns <= r->done_ms * 1000000)
 		return;
 	for (uint32_t i = 0; i < m->positions.n; i++) {
 		const struct nfs4r_log_position *q = &m->positions.pos[i];
 
-		if (!r->told)
+		if (!r->source_known)
 			r->lsn[q->log] = q->received;
 		stable &= q->stable >= r->lsn[q->log];
 	}
-	r->told = true;
+	r->source_known = true;
 	if (stable)
 		ended(c);
 }

@@ -103,9 +103,9 @@ bool state_self_ended(const struct nfs4r_core *c)
 	return true;
 }
 
-struct taint *state_taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+struct fuzzy *state_fuzzy_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct taint *t;
+	struct fuzzy *t;
 
 	HASH_FIND(hh, c->log.taints, oid, sizeof(*oid), t);
 	return t;
@@ -114,23 +114,23 @@ struct taint *state_taint_find(const struct nfs4r_core *c, const struct nfs4r_oi
 /* @open: by what is not exact; else also by what is, but not on the disk yet. */
 static nfs4r_lsn limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable, bool open)
 {
-	const struct taint *t, *tmp;
+	const struct fuzzy *t, *tmp;
 
 	if (FAULT(F_TAINT_STABLE))
 		return stable;
 	HASH_ITER(hh, c->log.taints, t, tmp)
-		if (t->low[log] && t->low[log] <= stable && !(open && t->state == TAINT_DONE))
+		if (t->low[log] && t->low[log] <= stable && !(open && t->state == FUZZY_DONE))
 			stable = t->low[log] - 1;
 	return stable;
 }
 
-nfs4r_lsn state_taint_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable)
+nfs4r_lsn state_fuzzy_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable)
 {
 	return limit(c, log, stable, false);
 }
 
 /* Would a checkpoint make more of @log stable? */
-bool state_taint_allows_more(const struct nfs4r_core *c, nfs4r_server_id log)
+bool state_fuzzy_allows_more(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	return limit(c, log, c->log.logs[log].applied, true) > c->log.logs[log].stable;
 }

@@ -44,7 +44,7 @@ void *out_keep(struct nfs4r_core *c, size_t size)
 {
 	void *p = out_xcalloc(1, size);
 
-	c->out.kept = out_grow(c->out.kept, &c->out.kept_cap, c->out.nkept, sizeof(*c->out.kept));
+	c->out.kept = out_grow(c->out.kept, &c->out.inline_cap, c->out.nkept, sizeof(*c->out.kept));
 	c->out.kept[c->out.nkept++] = p;
 	return p;
 }
@@ -114,7 +114,7 @@ void out_begin(struct nfs4r_core *c)
 		free(c->out.kept[i]); /* whatever a message points to belongs to somebody else */
 	c->out.nkept = 0;
 	c->out.nacts = 0;
-	if (c->out.acts_cap > ACTS_KEPT) { /* one step that released thousands of claims does not take memory for good */
+	if (c->out.acts_cap > ACTS_POOLED) { /* one step that released thousands of claims does not take memory for good */
 		free(c->out.acts);
 		c->out.acts = NULL;
 		c->out.acts_cap = 0;

@@ -293,7 +293,7 @@ static void w_lsns(struct cursor *k, const nfs4r_lsn *v)
 		}
 }
 
-void row_taint(const struct taint *t, struct nfs4r_put *p, bool del)
+void row_fuzzy(const struct fuzzy *t, struct nfs4r_put *p, bool del)
 {
 	struct cursor k = key_oid(p, 'X', &t->oid);
 
@@ -310,7 +310,7 @@ void row_taint(const struct taint *t, struct nfs4r_put *p, bool del)
 	p->val_len = (uint16_t)(k.p - p->val);
 }
 
-void row_told(const struct told *n, struct nfs4r_put *p, bool del)
+void row_monotonic_read(const struct monotonic_read *n, struct nfs4r_put *p, bool del)
 {
 	struct cursor k = key_oid(p, 'N', &n->oid);
 

@@ -39,14 +39,14 @@ bool state_views_enough(const struct nfs4r_core *c, nfs4r_servers set)
 bool state_lease_valid(const struct nfs4r_core *c)
 {
 	if (!state_views_on(c))
-		return state_secret_settled(c);
+		return state_secret_agreed(c);
 	return FAULT(F_LEASE_IGNORED) || (c->view.ready && c->now < c->view.lease_until);
 }
 
 uint64_t nfs4r_core_lease_until(const struct nfs4r_core *c)
 {
 	if (!state_views_on(c))
-		return state_secret_settled(c) ? UINT64_MAX : 0;
+		return state_secret_agreed(c) ? UINT64_MAX : 0;
 	if (FAULT(F_LEASE_IGNORED))
 		return UINT64_MAX;
 	return c->view.ready ? c->view.lease_until : 0;
@@ -67,7 +67,7 @@ bool state_secret_is_used(const struct nfs4r_core *c)
 	return memcmp(c->cfg.secret, none, sizeof(none)) != 0;
 }
 
-bool state_secret_settled(const struct nfs4r_core *c)
+bool state_secret_agreed(const struct nfs4r_core *c)
 {
 	return !state_secret_is_used(c) || state_secret_is(&c->view.adopted) || FAULT(F_SECRET_UNSETTLED);
 }
@@ -112,14 +112,14 @@ nfs4r_servers state_join_unsure(const struct nfs4r_core *c)
 	return set;
 }
 
-bool state_reconf_said(const struct nfs4r_core *c)
+bool state_reconf_reported(const struct nfs4r_core *c)
 {
 	return c->view.reconf_epoch != 0;
 }
 
 void state_view_set_ready(struct nfs4r_core *c)
 {
-	c->view.ready = !state_views_on(c) || (state_memory_known(c) && (!state_reconf_said(c) || FAULT(F_RECONF_SERVES)) && state_is_member(c, c->self) && c->view.complete &&
+	c->view.ready = !state_views_on(c) || (state_memory_known(c) && (!state_reconf_reported(c) || FAULT(F_RECONF_SERVES)) && state_is_member(c, c->self) && c->view.complete &&
 					      (!state_seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state && state_repair_is_whole(c) && !c->log.ninexact);
 }
 

@@ -19,9 +19,9 @@ nfs4r_lsn state_repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, n
 nfs4r_lsn state_repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log);
 bool state_is_repairing(const struct nfs4r_core *c);
 bool state_self_ended(const struct nfs4r_core *c);
-struct taint *state_taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
-nfs4r_lsn state_taint_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable);
-bool state_taint_allows_more(const struct nfs4r_core *c, nfs4r_server_id log);
+struct fuzzy *state_fuzzy_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
+nfs4r_lsn state_fuzzy_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable);
+bool state_fuzzy_allows_more(const struct nfs4r_core *c, nfs4r_server_id log);
 
 /* heap.c */
 void heap_in(struct minheap *h, struct heap_item *it, uint64_t key); /* nothing if it is in already */
@@ -103,9 +103,9 @@ void row_seq(uint64_t reserved, struct nfs4r_put *p);
 void row_reply(const struct reply *r, struct nfs4r_put *p, bool del);
 void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p);
 void row_reach(const struct reach *r, struct nfs4r_put *p);
-void row_taint(const struct taint *t, struct nfs4r_put *p, bool del);
+void row_fuzzy(const struct fuzzy *t, struct nfs4r_put *p, bool del);
 void row_trouble(const struct trouble *t, struct nfs4r_put *p);
-void row_told(const struct told *n, struct nfs4r_put *p, bool del);
+void row_monotonic_read(const struct monotonic_read *n, struct nfs4r_put *p, bool del);
 void row_view(const struct view *w, struct nfs4r_put *p);
 void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put *p, bool del);
 void row_memory(const struct memory *m, struct nfs4r_put *p);
@@ -121,12 +121,12 @@ bool state_lease_valid(const struct nfs4r_core *c);
 bool state_view_hears(const struct nfs4r_core *c, nfs4r_server_id s);
 bool state_secret_is_used(const struct nfs4r_core *c);   /* the volume needs one */
 bool state_secret_is(const struct nfs4r_view *v);	    /* it has one */
-bool state_secret_settled(const struct nfs4r_core *c);    /* handles may be given out */
+bool state_secret_agreed(const struct nfs4r_core *c);    /* handles may be given out */
 bool state_trouble_is(const struct nfs4r_core *c);
 bool state_can_be_spared(const struct nfs4r_core *c);
 bool state_lets_go(const struct nfs4r_core *c); /* of everything: before a stop, or to be removed */
 nfs4r_servers state_join_unsure(const struct nfs4r_core *c);
-bool state_reconf_said(const struct nfs4r_core *c);
+bool state_reconf_reported(const struct nfs4r_core *c);
 void state_view_set_ready(struct nfs4r_core *c);
 void state_view_check_ready(struct nfs4r_core *c); /* and what waited for it goes on */
 

@@ -41,15 +41,15 @@ struct peer { /* the lines "of ROOM/" say which room writes what follows them; t
 	uint64_t down_at;    /* when it went down */
 	uint64_t inc;
 	/* of log/ */
-	bool told;	     /* positions came since start or PEER_UP */
+	bool reported;	     /* positions came since start or PEER_UP */
 	nfs4r_lsn sent;	     /* of our log */
 	nfs4r_lsn received[NFS4R_SERVERS_MAX + 1], applied[NFS4R_SERVERS_MAX + 1], stable[NFS4R_SERVERS_MAX + 1];
-	nfs4r_lsn first_told[NFS4R_SERVERS_MAX + 1]; /* applied, when this incarnation told first; log 4.7 */
+	nfs4r_lsn first_reported[NFS4R_SERVERS_MAX + 1]; /* applied, when this incarnation told first; log 4.7 */
 	nfs4r_lsn base[NFS4R_SERVERS_MAX + 1]; /* the first entry of each log that it can give */
 	uint64_t slow_ms; /* retention.c: since when entries are kept for it beyond the bound; 0: they are not */
 	nfs4r_lsn end;	     /* of its log */
 	uint64_t clock_ns;   /* last it told, to be echoed */
-	uint64_t told_ns;    /* highest it told, this incarnation */
+	uint64_t reported_ns;    /* highest it told, this incarnation */
 	uint64_t less_ms;    /* since when it says that it received less than it had said; 0: it does not */
 	/* of policy/ */
 	uint64_t rtt_ms;     /* of elections, smoothed; 0: not known */
@@ -67,7 +67,7 @@ struct peer { /* the lines "of ROOM/" say which room writes what follows them; t
 	nfs4r_servers reconf_set;
 	uint64_t view, promised;	/* as it said */
 	uint64_t view_digest, accepted, accepted_digest; /* as it said (log 6.14) */
-	uint64_t settled;		/* newest view that it said to be on its disk, and to have settled in (log 9.1) */
+	uint64_t confirmed;		/* newest view that it said to be on its disk, and to have settled in (log 9.1) */
 	nfs4r_servers hears;
 	uint64_t lease_until;		/* ours to it: not before this a view without it */
 	struct start granted;		/* which of its starts that was for */
@@ -101,7 +101,7 @@ struct outbox { /* c->out */
 	struct nfs4r_action *acts;
 	uint32_t nacts, acts_cap;
 	void **kept; /* what the actions point to */
-	uint32_t nkept, kept_cap;
+	uint32_t nkept, inline_cap;
 	struct nfs4r_update upd;
 	uint64_t timer;
 	uint64_t stuck_at; /* when the last line about what waits was given out; 0: none was */

@@ -60,7 +60,7 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	struct nfs4r_core_view view;
 	nfs4r_servers servers;
 	struct nfs4r_rpc_servers list;
-	uint64_t lease_left_ms; /* 0: none */
+	uint64_t lease_remaining_ms; /* 0: none */
 	nfs4r_lsn end;
 	char halted[NFS4R_WHY], starting[NFS4R_WHY];
 	enum import_phase import_phase;

@@ -35,7 +35,7 @@ static json_t *num(uint64_t v)
 
 /* ---- status ---- */
 
-static uint64_t lease_left(struct nfs4r_engine *eng)
+static uint64_t lease_remaining(struct nfs4r_engine *eng)
 {
 	uint64_t until = eng->runtime.lease.until_ms, now = engine_now_ms();
 
@@ -59,7 +59,7 @@ void admin_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 		f->remarks[id] = room.of[id].remarks;
 	f->servers = eng->membership.servers;
 	f->list = eng->membership.list;
-	f->lease_left_ms = lease_left(eng);
+	f->lease_remaining_ms = lease_remaining(eng);
 	f->end = nfs4r_core_own_end(eng->core);
 	memcpy(f->halted, eng->runtime.halt.why, sizeof(f->halted));
 	memcpy(f->starting, eng->start.starting, sizeof(f->starting));

@@ -75,7 +75,7 @@ json_t *admin_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts 
 	nfs4r_servers sealed = f->servers & ~f->view.adopted.open;
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o}", "durability", durability[eng->cfg.durability], "epoch",
-			 num(f->view.adopted.epoch), "abandoned", admin_server_list(f->view.given_up), "sealed", admin_server_list(sealed), "seals", seals(&f->view.adopted),
+			 num(f->view.adopted.epoch), "abandoned", admin_server_list(f->view.abandoned), "sealed", admin_server_list(sealed), "seals", seals(&f->view.adopted),
 			 "loss_window", "entries", num(f->loss_entries), "bytes", num(f->loss_bytes), "age_ms", num(f->loss_age_ms), "resync",
 			 repair(f));
 }
@@ -83,14 +83,14 @@ json_t *admin_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts 
 json_t *admin_abandon(struct nfs4r_engine *eng, json_int_t server, bool sure)
 {
 	nfs4r_server_id s = server > 0 && server <= NFS4R_SERVERS_MAX ? (nfs4r_server_id)server : 0;
-	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = s };
+	struct nfs4r_event ev = { .type = NFS4R_EV_ABANDON, .peer = s };
 	char why[NFS4R_WHY] = "give the number of the server, 1 to 15";
 	enum nfs4r_status st = NFS4R_INVAL;
 	uint64_t lost = 0;
 
 	pthread_mutex_lock(&eng->lock);
 	if (s && admin_is_server(eng, s, why, sizeof(why)))
-		st = nfs4r_core_may_give_up(eng->core, s, &lost, why, sizeof(why));
+		st = nfs4r_core_may_abandon(eng->core, s, &lost, why, sizeof(why));
 	if (st == NFS4R_OK && sure) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator abandons server %u; %llu updates that only it has will be undone when it returns",
 			   eng->cfg.volume_name, s, (unsigned long long)lost);

@@ -244,7 +244,7 @@ json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req)
 {
 	nfs4r_server_id s = server_of(json_object_get(req, "server"));
 	bool sure = json_is_true(json_object_get(req, "yes"));
-	struct nfs4r_event ev = { .type = NFS4R_EV_REMOVE_SERVER, .peer = s, .give_up = json_is_true(json_object_get(req, "abandon")) };
+	struct nfs4r_event ev = { .type = NFS4R_EV_REMOVE_SERVER, .peer = s, .abandon = json_is_true(json_object_get(req, "abandon")) };
 	char why[WHY] = "", text[WHY - 20] = "";
 	uint64_t lost = 0;
 	enum nfs4r_status st = look(eng, s, why);
@@ -252,7 +252,7 @@ json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req)
 	if (st != NFS4R_OK)
 		return refuse(why);
 	pthread_mutex_lock(&eng->lock);
-	st = !admin_is_server(eng, s, why, sizeof(why)) ? NFS4R_INVAL : named(s, nfs4r_core_may_remove(eng->core, s, ev.give_up, &lost, text, sizeof(text)), text, why);
+	st = !admin_is_server(eng, s, why, sizeof(why)) ? NFS4R_INVAL : named(s, nfs4r_core_may_remove(eng->core, s, ev.abandon, &lost, text, sizeof(text)), text, why);
 	if (st == NFS4R_OK && sure) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator removes server %u from the volume; %llu of its updates are not known to be on any other server",
 			   eng->cfg.volume_name, s, (unsigned long long)lost);
@@ -293,7 +293,7 @@ static nfs4r_servers still_heard(const struct nfs4r_engine *eng, const struct ct
 {
 	nfs4r_servers heard = 0;
 
-	if (!(set & NFS4R_BIT(eng->cfg.rpc.self)) || set & ~f->view.adopted.voters || f->view.lease_left_ms || f->view.memory != NFS4R_MEMORY_KNOWN)
+	if (!(set & NFS4R_BIT(eng->cfg.rpc.self)) || set & ~f->view.adopted.voters || f->view.lease_remaining_ms || f->view.memory != NFS4R_MEMORY_KNOWN)
 		return 0;
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		if ((f->servers & ~set & NFS4R_BIT(s)) && f->view.peer[s].known && f->view.peer[s].silent_ms < eng->cfg.silence_ms)

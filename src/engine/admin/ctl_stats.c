@@ -51,7 +51,7 @@ static json_t *latency(const struct nfs4r_core_hist *h)
 
 static json_t *latencies(const struct nfs4r_core_stats *c)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "won", latency(&c->won), "acked_by_all", latency(&c->settled), "forward",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "won", latency(&c->won), "acked_by_all", latency(&c->acked_by_all), "forward",
 			 latency(&c->forward), "reply", latency(&c->reply), "release", latency(&c->release));
 }
 
@@ -63,13 +63,13 @@ static json_t *core_counters(const struct nfs4r_core_stats *c)
 
 #define STAT(name) json_object_set_new(out, #name, num(c->name))
 #define STAT_AS(key, name) json_object_set_new(out, key, num(c->name))
-	STAT(elections), STAT_AS("proposals_deferred", proposals_early), STAT_AS("elections_preempted", conflicts), STAT(aborts), STAT(revokes_sent);
+	STAT(elections), STAT_AS("proposals_deferred", proposals_deferred), STAT_AS("elections_preempted", conflicts), STAT(aborts), STAT(revokes_sent);
 	STAT_AS("revokes_received", revokes_got), STAT(forwards_sent);
 	STAT(forwards_served), STAT(not_primary), STAT(entries_executed), STAT(entries_applied), STAT(entries_void);
 	STAT(releases), STAT(reopened), STAT(yielded), STAT(yield_regrets), STAT_AS("time_slices", turns), STAT(bad_messages), STAT(delays), STAT(claims), STAT(controls_own), STAT(controls_foreign);
-	STAT(ops_waiting), STAT(ops_executing), STAT_AS("replies_cached", replies_kept), STAT(pending_entries);
-	STAT(elections_waited), STAT(deep_asked), STAT(deep_refused), STAT_AS("escalations", promotions), STAT_AS("escalations_lost", promotions_lost);
-	STAT(raises), STAT(raises_lost), STAT(drops), STAT_AS("deescalations", narrowed), STAT(reads_served);
+	STAT(ops_waiting), STAT(ops_executing), STAT_AS("replies_cached", replies_cached), STAT(pending_entries);
+	STAT(elections_waited), STAT(deep_asked), STAT(deep_refused), STAT_AS("escalations", escalations), STAT_AS("escalations_lost", escalations_lost);
+	STAT(raises), STAT(raises_lost), STAT(drops), STAT_AS("deescalations", deescalations), STAT(reads_served);
 #undef STAT
 #undef STAT_AS
 	return out;

@@ -76,7 +76,7 @@ const char *admin_view_state(const struct nfs4r_engine *eng, const struct ctl_fa
 		snprintf(why, len, "it is shutting down: it has released all its controls and given its lease back");
 		return "stopping";
 	}
-	if (f->view.member && !f->view.joining && f->lease_left_ms)
+	if (f->view.member && !f->view.joining && f->lease_remaining_ms)
 		return NULL;
 	if (f->view.trouble) {
 		snprintf(why, len, "it cannot apply %s: %s; %s. Until then it is outside the active view and serves nothing; it returns by itself",
@@ -174,7 +174,7 @@ json_t *admin_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *
 	if (!out)
 		return NULL;
 	json_object_set_new(out, "voters", admin_server_list(f->view.adopted.voters));
-	json_object_set_new(out, "lease_remaining_ms", f->lease_left_ms ? num(f->lease_left_ms) : json_null());
+	json_object_set_new(out, "lease_remaining_ms", f->lease_remaining_ms ? num(f->lease_remaining_ms) : json_null());
 	json_object_set_new(out, "lease_ms", num(eng->cfg.lease_ms));
 	json_object_set_new(out, "failure_timeout_ms", num(eng->cfg.silence_ms));
 	json_object_set_new(out, "stale_reads", json_boolean(eng->cfg.stale_reads));

@@ -177,7 +177,7 @@ static void tell_odd(struct run *r, const struct item *it, nfs4r_server_id serve
 
 /* ---- peers ---- */
 
-static void give_up(struct run *r, nfs4r_server_id id, const char *why)
+static void abandon(struct run *r, nfs4r_server_id id, const char *why)
 {
 	r->peer[id].unreachable = true;
 	tell(r, json_pack("{s:{s:i, s:o}}", "unreachable", "server", id, "why", text(why)));
@@ -214,7 +214,7 @@ static void look_at_peers(struct run *r, bool first)
 		else if (!p->down_since_ms)
 			p->down_since_ms = now;
 		if (!up && (first || now >= p->down_since_ms + PEER_WAIT_MS))
-			give_up(r, id, rs.state);
+			abandon(r, id, rs.state);
 	}
 }
 
@@ -260,7 +260,7 @@ static void ask_all(struct run *r, struct item *it)
 		bool ok = ask(r, it, id, now);
 		pthread_mutex_unlock(&runs_lock);
 		if (!ok)
-			give_up(r, id, "it is connected but does not answer");
+			abandon(r, id, "it is connected but does not answer");
 	}
 }
 
@@ -406,7 +406,7 @@ static void report(struct run *r, const struct item *it)
 
 /* ---- mending ---- */
 
-static void tell_left(struct run *r, const struct item *it, const char *why)
+static void tell_unrepaired(struct run *r, const struct item *it, const char *why)
 {
 	r->left++;
 	admin_fix_list_add(&r->list, r->eng, "unrepaired", it->found.path, why);
@@ -427,11 +427,11 @@ static bool begin_mend(struct run *r, struct item *it)
 			sides[id] = &it->answer[id].side;
 	if (!admin_fix_plan(sides, r->eng->cfg.rpc.self, it->sum.row.last_log, r->repair->from, &it->job, &why)) {
 		if (why)
-			tell_left(r, it, why);
+			tell_unrepaired(r, it, why);
 		return false;
 	}
 	if (it->mends == MENDS_MAX || it->job.why[0]) {
-		tell_left(r, it, it->job.why[0] ? it->job.why : "it was repaired, and differs again");
+		tell_unrepaired(r, it, it->job.why[0] ? it->job.why : "it was repaired, and differs again");
 		return false;
 	}
 	if (r->repair->dry_run) {
@@ -440,7 +440,7 @@ static bool begin_mend(struct run *r, struct item *it)
 		return false;
 	}
 	if (!r->fixer) {
-		tell_left(r, it, "out of memory or threads");
+		tell_unrepaired(r, it, "out of memory or threads");
 		return false;
 	}
 	it->mends++;
@@ -488,7 +488,7 @@ static bool is_over(struct run *r, const struct item *it)
 }
 
 /* All answers of this try are here. */
-static void settle(struct run *r, struct item *it)
+static void judge(struct run *r, struct item *it)
 {
 	bool differ = it->sum.side.odd != 0;
 
@@ -545,7 +545,7 @@ static bool work_active(struct run *r)
 		if (is_complete(r, it)) {
 			*p = it->next;
 			r->nactive--;
-			settle(r, it);
+			judge(r, it);
 			moved = true;
 			continue;
 		}

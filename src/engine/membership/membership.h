@@ -31,8 +31,8 @@ void membership_view_check_clocks(struct nfs4r_engine *eng, uint64_t now);
 
 /* ---- retention.c: what is kept for servers that are away ---- */
 struct retention_facts {
-	struct nfs4r_store_kept kept;
-	nfs4r_servers kept_for, late; /* as nfs4r_core_kept_for() */
+	struct nfs4r_store_retained kept;
+	nfs4r_servers retained_for, late; /* as nfs4r_core_retained_for() */
 };
 void membership_retention_init(struct nfs4r_engine *eng);
 void membership_retention_look_at_bound(struct nfs4r_engine *eng);				/* eng->lock held */

@@ -57,9 +57,9 @@ bool membership_retention_warning(const struct nfs4r_engine *eng, const struct r
 			 engine_server_list(f->late, who, sizeof(who)));
 		return true;
 	}
-	if (!f->kept_for)
+	if (!f->retained_for)
 		return false;
-	engine_server_list(f->kept_for, who, sizeof(who));
+	engine_server_list(f->retained_for, who, sizeof(who));
 	if (age_max && NEAR(age, age_max)) {
 		snprintf(text, len, "server %s has been away for %s: %s it will need a full copy", who, how_long(since, age),
 			 when(left, age < age_max ? age_max - age : 0));
@@ -75,8 +75,8 @@ bool membership_retention_warning(const struct nfs4r_engine *eng, const struct r
 
 void membership_retention_collect(struct nfs4r_engine *eng, struct retention_facts *f)
 {
-	nfs4r_store_kept(eng->store, eng->membership.retention.bytes_max, eng->cfg.retention_s, (uint64_t)time(NULL), &f->kept);
-	nfs4r_core_kept_for(eng->core, &f->kept_for, &f->late);
+	nfs4r_store_retained(eng->store, eng->membership.retention.bytes_max, eng->cfg.retention_s, (uint64_t)time(NULL), &f->kept);
+	nfs4r_core_retained_for(eng->core, &f->retained_for, &f->late);
 }
 
 /* After a checkpoint; eng->lock held. */

@@ -38,16 +38,16 @@ static nfs4r_servers set_of(const struct nfs4r_endpoint *list, uint32_t n)
 	return set;
 }
 
-static void list_from_book(struct nfs4r_rpc_servers *list, const struct nfs4r_view *v)
+static void list_from_addresses(struct nfs4r_rpc_servers *list, const struct nfs4r_view *v)
 {
 	list->n = v->nbook;
 	for (uint32_t i = 0; i < v->nbook; i++) {
 		struct nfs4r_endpoint *e = &list->list[i];
 
 		memset(e, 0, sizeof(*e));
-		e->id = v->book[i].id;
-		e->port = v->book[i].port;
-		memcpy(e->host, v->book[i].address, sizeof(v->book[i].address));
+		e->id = v->addresses[i].id;
+		e->port = v->addresses[i].port;
+		memcpy(e->host, v->addresses[i].address, sizeof(v->addresses[i].address));
 	}
 }
 
@@ -63,12 +63,12 @@ static nfs4r_servers once(const struct nfs4r_engine *eng, const struct nfs4r_vie
 
 static void take(struct nfs4r_engine *eng, const struct nfs4r_view *v)
 {
-	bool told = v->nbook || v->servers != set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers);
+	bool by_view = v->nbook || v->servers != set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers);
 	bool changed = v->nbook || v->epoch; /* else who is only written down here never was a server: a first view has but got its secret (log 6.13) */
-	struct nfs4r_rpc_servers next = { .view = !told ? 0 : v->num ? v->num : FIRST_VIEW, .gone = changed && told ? once(eng, v) & ~v->servers : 0 };
+	struct nfs4r_rpc_servers next = { .view = !by_view ? 0 : v->num ? v->num : FIRST_VIEW, .gone = changed && by_view ? once(eng, v) & ~v->servers : 0 };
 
 	if (v->nbook)
-		list_from_book(&next, v);
+		list_from_addresses(&next, v);
 	for (uint32_t i = 0; !v->nbook && i < eng->cfg.rpc.nservers; i++)
 		if (v->servers & NFS4R_BIT(eng->cfg.rpc.servers[i].id))
 			next.list[next.n++] = eng->cfg.rpc.servers[i];
@@ -93,7 +93,7 @@ nfs4r_servers membership_begin(struct nfs4r_engine *eng, nfs4r_servers logs)
 
 	nfs4r_core_get_view(eng->core, &v);
 	take(eng, &v.adopted);
-	return v.has_book ? 0 : (v.adopted.servers & ~written) | (logs & ~once(eng, &v.adopted));
+	return v.has_address_table ? 0 : (v.adopted.servers & ~written) | (logs & ~once(eng, &v.adopted));
 }
 
 void membership_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg)

@@ -291,7 +291,7 @@ struct spacer *membership_space_create(struct nfs4r_engine *eng)
 /* In the hidden directory, which clients do not see. */
 static void try_names(struct spacer *s, struct fs_names *names)
 {
-	char scratch[HOLD_NAME_MAX];
+	char scratch[STAGING_NAME_MAX];
 
 	replicate_staging_name(s->eng, scratch);
 	replicate_staging_expect(s->eng);

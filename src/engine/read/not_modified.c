@@ -66,7 +66,7 @@ void read_promises_destroy(struct promises *p)
 static bool is_sound(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_core_view v;
-	struct nfs4r_left left;
+	struct nfs4r_fuzzy_object left;
 	bool sound;
 
 	if (engine_doubt_about(eng, oid) != DOUBT_NONE)
@@ -99,7 +99,7 @@ static bool is_still_closed(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 {
 	struct nfs4r_closed now = closed_at(eng, oid, owner);
 
-	return now.lsn && now.lsn == then->lsn && now.inc == then->inc && now.told <= final;
+	return now.lsn && now.lsn == then->lsn && now.inc == then->inc && now.owner_version <= final;
 }
 
 /* ---- maps; p->lock held ---- */
@@ -234,7 +234,7 @@ bool read_promise_taken(struct nfs4r_engine *eng, nfs4r_server_id from, const st
 	return true;
 }
 
-bool read_promise_kept(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct read_promise *pr)
+bool read_promise_valid(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct read_promise *pr)
 {
 	if (version_here(eng, &rd->oid) < pr->version || !is_sound(eng, &rd->oid))
 		return false;
@@ -249,7 +249,7 @@ bool read_promise_kept(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct r
 	return true;
 }
 
-bool read_promise_may_be_kept(struct nfs4r_engine *eng, struct read_promise *pr)
+bool read_promise_may_be_valid(struct nfs4r_engine *eng, struct read_promise *pr)
 {
 	uint64_t now = engine_now_ms();
 

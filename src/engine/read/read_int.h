@@ -26,8 +26,8 @@ bool read_promise_known(struct nfs4r_engine *eng, const struct nfs4r_read *rd, n
 nfs4r_version read_promise_asked(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_server_id owner, struct read_promise *pr, bool bytes);
 /* Is @answer one? */
 bool read_promise_taken(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, const struct nfs4r_read *answer, struct read_promise *pr);
-bool read_promise_kept(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct read_promise *pr); /* true: @rd has its answer. Reads the local file */
-bool read_promise_may_be_kept(struct nfs4r_engine *eng, struct read_promise *pr);
+bool read_promise_valid(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct read_promise *pr); /* true: @rd has its answer. Reads the local file */
+bool read_promise_may_be_valid(struct nfs4r_engine *eng, struct read_promise *pr);
 void read_promise_broken(struct nfs4r_engine *eng, struct read_promise *pr);
 
 /* ---- serve_copy.c ---- */

@@ -148,9 +148,9 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 	if (to == 0)
 		return wait_for_owner(eng, a, steps);
 	if (a->promise.version ? a->promise.by == to : !a->bytes && !a->only && read_promise_known(eng, a->rd, to, &a->promise)) {
-		if (read_promise_kept(eng, a->rd, &a->promise))
+		if (read_promise_valid(eng, a->rd, &a->promise))
 			return false;
-		if (read_promise_may_be_kept(eng, &a->promise))
+		if (read_promise_may_be_valid(eng, &a->promise))
 			return wait_for_promise(eng, a, steps);
 		read_promise_broken(eng, &a->promise);
 		a->bytes = true;
@@ -350,14 +350,14 @@ static uint32_t news(struct nfs4r_engine *eng, nfs4r_server_id from, const struc
 	uint32_t n = 0;
 
 	if (answer->status == NFS4R_NOT_PRIMARY || is_older_here(eng, &asked->oid, version))
-		ev[n++] = (struct nfs4r_event){ .type = NFS4R_EV_TOLD, .peer = from, .oid = asked->oid, .version = version };
+		ev[n++] = (struct nfs4r_event){ .type = NFS4R_EV_OWNER_VERSION, .peer = from, .oid = asked->oid, .version = version };
 	if (asked->type == NFS4R_RD_LOOKUP && is_older_here(eng, &answer->result, attrs))
-		ev[n++] = (struct nfs4r_event){ .type = NFS4R_EV_TOLD, .peer = from, .oid = answer->result, .version = attrs };
+		ev[n++] = (struct nfs4r_event){ .type = NFS4R_EV_OWNER_VERSION, .peer = from, .oid = answer->result, .version = attrs };
 	return n;
 }
 
 /* Before a client hears @answer. What could not be noted it does not hear. */
-static void note_told(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, struct nfs4r_read *answer)
+static void note_owner_version(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, struct nfs4r_read *answer)
 {
 	struct nfs4r_event ev[2];
 	uint32_t n = news(eng, from, asked, answer, ev);
@@ -395,7 +395,7 @@ void read_router_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct n
 	}
 	engine_waiting_heard(eng, from);
 	if (a && !a->only)
-		note_told(eng, from, a->rd, m->read);
+		note_owner_version(eng, from, a->rd, m->read);
 	if (a && m->read->status == NFS4R_NOT_PRIMARY && !a->only) {
 		a->excluded |= NFS4R_BIT(from);
 		engine_pool_run(eng->runtime.executors, ask_again, a);

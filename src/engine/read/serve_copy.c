@@ -30,8 +30,8 @@ static void positions_put(const struct nfs4r_store_positions *p, uint8_t *out)
 {
 	for (int i = 1; i <= NFS4R_SERVERS_MAX; i++, out += 24) {
 		put_u64(out, p->applied[i]);
-		put_u64(out + 8, p->mint_inc[i]);
-		put_u64(out + 16, p->mint_seq[i]);
+		put_u64(out + 8, p->oid_inc[i]);
+		put_u64(out + 16, p->oid_seq[i]);
 	}
 }
 
@@ -44,8 +44,8 @@ bool read_copy_positions_get(struct nfs4r_store_positions *p, const struct nfs4r
 		return false;
 	for (int i = 1; i <= NFS4R_SERVERS_MAX; i++, in += 24) {
 		p->applied[i] = get_u64(in);
-		p->mint_inc[i] = get_u64(in + 8);
-		p->mint_seq[i] = get_u64(in + 16);
+		p->oid_inc[i] = get_u64(in + 8);
+		p->oid_seq[i] = get_u64(in + 16);
 	}
 	return true;
 }

@@ -118,7 +118,7 @@ static void serve_copy_any(struct nfs4r_engine *eng, struct serve *s)
 /* What is exact soon is asked for again. Of what is inexact, `eof` says so, with the version that was exact and the update that never was (log 7.5). */
 static enum nfs4r_status say_exactness(struct nfs4r_engine *eng, struct nfs4r_read *rd)
 {
-	struct nfs4r_left left;
+	struct nfs4r_fuzzy_object left;
 
 	pthread_mutex_lock(&eng->lock);
 	enum nfs4r_exactness x = nfs4r_core_exactness(eng->core, &rd->oid, &left);

@@ -177,8 +177,8 @@ static enum nfs4r_status clear_target(struct nfs4r_engine *eng, const struct nfs
 
 static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
 {
-	struct nfs4r_lhandle from, to, h, hold;
-	char held[NFS4R_OID_STRLEN];
+	struct nfs4r_lhandle from, to, h, staging;
+	char staged[NFS4R_OID_STRLEN];
 	struct nfs4r_oid dir, dir2;
 	struct nfs4r_name_change *old = name_taken(e, &dir), *new = name_given(e, &p->oid, &dir2);
 
@@ -192,8 +192,8 @@ static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_ent
 		st = clear_target(eng, &dir2, &to, new, &h);
 	if (st != NFS4R_OK)
 		return st;
-	if (replicate_staging_has(eng, &p->oid, &h, &hold, held)) {
-		st = eng->ops->rename(eng->ctx, &h, &hold, held, &to, new->name.s, NULL);
+	if (replicate_staging_has(eng, &p->oid, &h, &staging, staged)) {
+		st = eng->ops->rename(eng->ctx, &h, &staging, staged, &to, new->name.s, NULL);
 		replicate_staging_tidy(eng);
 		return st;
 	}
@@ -206,8 +206,8 @@ static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_ent
 /* LINKS of a link or remove; of a rename's replaced target nothing is left to do. */
 static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
 {
-	struct nfs4r_lhandle dirh, h, hold;
-	char held[NFS4R_OID_STRLEN];
+	struct nfs4r_lhandle dirh, h, staging;
+	char staged[NFS4R_OID_STRLEN];
 	struct nfs4r_oid dir;
 
 	for (uint32_t i = 0; i < e->nparts; i++)
@@ -217,7 +217,7 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 	struct nfs4r_name_change *n = name_given(e, &p->oid, &dir);
 	if (n) {
 		nfs4r_handle(eng, &dir, &dirh);
-		if (eng->replicate.hold_there) { /* out of it, if it is there: no later entry would say so */
+		if (eng->replicate.staging_exists) { /* out of it, if it is there: no later entry would say so */
 			enum nfs4r_status placed = replicate_staging_place(eng, &dirh, n->name.s, &p->oid, &h);
 
 			replicate_staging_tidy(eng);
@@ -235,7 +235,7 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 	enum nfs4r_status st = keep_last(eng, &dirh, n->name.s, p);
 	if (st != NFS4R_OK)
 		return st;
-	if (replicate_staging_has(eng, &p->oid, &h, &hold, held)) { /* it never had that name here; what has it now is something else */
+	if (replicate_staging_has(eng, &p->oid, &h, &staging, staged)) { /* it never had that name here; what has it now is something else */
 		st = p->nlink ? NFS4R_OK : replicate_staging_drop(eng, &p->oid);
 		replicate_staging_tidy(eng);
 		return st;
@@ -387,18 +387,18 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, struct apply_job *job)
 
 	if (st == NFS4R_OK)
 		st = nfs4r_store_begin(eng->store, job->entry);
-	return st == NFS4R_OK ? engine_sync_kept(eng, job->entry) : st;
+	return st == NFS4R_OK ? engine_sync_inline(eng, job->entry) : st;
 }
 
 /*
  * Of all objects of the entry. Those with names: the core does not keep entries of two logs apart where one of them leaves an object alone (staging_dir.c). The others: an object that comes
  * back from another server is not changed meanwhile (self_heal.c).
  */
-static void want_locks(const struct apply_job *job, struct held_locks *locks)
+static void want_locks(const struct apply_job *job, struct op_locks *locks)
 {
 	const struct nfs4r_entry *e = job->entry;
 
-	*locks = (struct held_locks){ .n = 0 };
+	*locks = (struct op_locks){ .n = 0 };
 	for (uint32_t i = 0; i < e->nparts && job->mask; i++) {
 		const struct nfs4r_part *p = &e->parts[i];
 
@@ -427,7 +427,7 @@ static enum nfs4r_status attempt(struct nfs4r_engine *eng, struct apply_job *job
 }
 
 /* Without the locks, which are for local changes only. */
-static enum nfs4r_status attempt_again(struct nfs4r_engine *eng, struct apply_job *job, struct held_locks *locks)
+static enum nfs4r_status attempt_again(struct nfs4r_engine *eng, struct apply_job *job, struct op_locks *locks)
 {
 	engine_locks_drop(eng->runtime.locks, locks);
 	nanosleep(&(struct timespec){ .tv_nsec = SHORT_MS * 1000000L }, NULL);
@@ -456,7 +456,7 @@ static void apply_task(struct nfs4r_engine *eng, void *arg)
 	struct nfs4r_entry *e = job->entry;
 	enum nfs4r_status st = NFS4R_OK;
 	uint64_t until = engine_now_ms() + (eng->cfg.lease_ms ? eng->cfg.lease_ms / 2 : RETURN_MS);
-	struct held_locks locks;
+	struct op_locks locks;
 
 	engine_doubt_wait(eng);
 	if (job->mask && eng->door.stopping) {

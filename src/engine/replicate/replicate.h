@@ -32,9 +32,9 @@ enum nfs4r_status replicate_made_before(struct nfs4r_engine *eng, const struct n
 				    struct nfs4r_lhandle *made);
 
 /* ---- staging_dir.c ---- */
-#define HOLD_NAME ".nfs4r-hold"
-#define HOLD_NAME_MAX 32
-void replicate_staging_name(struct nfs4r_engine *eng, char out[HOLD_NAME_MAX]); /* one that the volume does not use itself */
+#define STAGING_NAME ".nfs4r-hold"
+#define STAGING_NAME_MAX 32
+void replicate_staging_name(struct nfs4r_engine *eng, char out[STAGING_NAME_MAX]); /* one that the volume does not use itself */
 bool replicate_staging_is_name(const char *name); /* of the hidden directory, in the exported one */
 /* Where an object lies that waits in the hidden directory: @name there, and *dirh. False: it does not. */
 bool replicate_staging_has(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dirh, char name[NFS4R_OID_STRLEN]);

@@ -16,7 +16,7 @@ struct replicate_state { /* eng->replicate; no lock needed */
 	_Atomic uint64_t apply_said_ms;	 /* when the log last said that an update cannot be applied (applier.c) */
 
 	/* staging_dir.c */
-	_Atomic bool hold_there; /* the hidden directory may be there */
+	_Atomic bool staging_exists; /* the hidden directory may be there */
 	_Atomic uint64_t strays_moved; /* since the start */
 	_Atomic unsigned strays; /* names of strays that are taken, as far as is known */
 };

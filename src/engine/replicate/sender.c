@@ -22,7 +22,7 @@
 #define RECENT 16384		/* own entries kept in memory at most */
 #define BATCH_ENTRIES 256	/* entries of one message */
 #define BATCH_BYTES (1u << 20)	/* payload of one message, about */
-#define TAINT_WAIT_MS 1000	/* for an update that is being executed, of whose bytes some may have been read */
+#define FUZZY_WAIT_MS 1000	/* for an update that is being executed, of whose bytes some may have been read */
 #define GAP_US 4000		/* from one message of a stream to the next; little beside any round trip that is worth replicating over */
 
 struct range {
@@ -138,7 +138,7 @@ struct awaited { /* index = server id: positions that taints of a batch name; 0:
 };
 
 /* After the read. Of a deleted object nothing tells by which entry: by all that are here. False: not now. */
-static bool taint(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct awaited *w)
+static bool fuzzy(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct awaited *w)
 {
 	struct nfs4r_row row;
 	bool ok, await;
@@ -148,10 +148,10 @@ static bool taint(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct awaite
 		row.last_log = e->log;
 		row.last_lsn = nfs4r_core_applied(eng->core, e->log);
 	}
-	ok = nfs4r_core_taint(eng->core, e, row.last_log, row.last_lsn, &await);
+	ok = nfs4r_core_fuzzy(eng->core, e, row.last_log, row.last_lsn, &await);
 	pthread_mutex_unlock(&eng->lock);
-	if (ok && e->taint_log && await && w->lsn[e->taint_log] < e->taint_lsn)
-		w->lsn[e->taint_log] = e->taint_lsn;
+	if (ok && e->fuzzy_log && await && w->lsn[e->fuzzy_log] < e->fuzzy_lsn)
+		w->lsn[e->fuzzy_log] = e->fuzzy_lsn;
 	return ok;
 }
 
@@ -171,7 +171,7 @@ static bool is_here(struct nfs4r_engine *eng, const struct awaited *w, bool *any
 /* False: not now, the peer asks again. */
 static bool await_taints(struct nfs4r_engine *eng, const struct awaited *w)
 {
-	struct timespec until = engine_after_us(TAINT_WAIT_MS * 1000L);
+	struct timespec until = engine_after_us(FUZZY_WAIT_MS * 1000L);
 	bool any, here;
 	int rc = 0;
 
@@ -207,7 +207,7 @@ static bool read_back(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct aw
 	} else {
 		nfs4r_buf_put(b); /* gone: the entry travels without bytes, a later one explains it */
 	}
-	return taint(eng, e, w);
+	return fuzzy(eng, e, w);
 }
 
 /* NULL: it is truncated, or its bytes cannot be had now. */

@@ -25,58 +25,58 @@
 
 bool replicate_staging_is_name(const char *name)
 {
-	return strncmp(name, HOLD_NAME, strlen(HOLD_NAME)) == 0;
+	return strncmp(name, STAGING_NAME, strlen(STAGING_NAME)) == 0;
 }
 
-void replicate_staging_name(struct nfs4r_engine *eng, char out[HOLD_NAME_MAX])
+void replicate_staging_name(struct nfs4r_engine *eng, char out[STAGING_NAME_MAX])
 {
 	struct nfs4r_name name;
 	struct nfs4r_dirent ent;
 
-	snprintf(out, HOLD_NAME_MAX, "%s", HOLD_NAME);
+	snprintf(out, STAGING_NAME_MAX, "%s", STAGING_NAME);
 	for (unsigned i = 1; nfs4r_name_set(&name, out, strlen(out)) && nfs4r_store_lookup(eng->store, &eng->root, &name, &ent); i++)
-		snprintf(out, HOLD_NAME_MAX, "%s.%u", HOLD_NAME, i);
+		snprintf(out, STAGING_NAME_MAX, "%s.%u", STAGING_NAME, i);
 }
 
 static enum nfs4r_status open_dir(struct nfs4r_engine *eng, bool make, struct nfs4r_lhandle *out)
 {
 	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE, .type = NFS4R_TYPE_DIR, .mode = 0700 }, post = { 0 };
 	struct nfs4r_lhandle root;
-	char name[HOLD_NAME_MAX];
+	char name[STAGING_NAME_MAX];
 
 	nfs4r_handle(eng, &eng->root, &root);
 	replicate_staging_name(eng, name);
 	enum nfs4r_status st = eng->ops->lookup(eng->ctx, &root, name, out);
 	if (st != NFS4R_NOENT || !make)
 		return st;
-	eng->replicate.hold_there = true;
+	eng->replicate.staging_exists = true;
 	st = eng->ops->create(eng->ctx, &root, name, &a, NULL, NULL, out, &post);
 	nfs4r_buf_put(post.acl);
-	eng->replicate.hold_there = true; /* and again: it may have been looked for meanwhile */
+	eng->replicate.staging_exists = true; /* and again: it may have been looked for meanwhile */
 	return st == NFS4R_EXIST ? eng->ops->lookup(eng->ctx, &root, name, out) : st;
 }
 
 void replicate_staging_expect(struct nfs4r_engine *eng)
 {
-	eng->replicate.hold_there = true;
+	eng->replicate.staging_exists = true;
 }
 
 void replicate_staging_look(struct nfs4r_engine *eng)
 {
 	struct nfs4r_lhandle dir;
 
-	eng->replicate.hold_there = true;
+	eng->replicate.staging_exists = true;
 	if (open_dir(eng, false, &dir) != NFS4R_NOENT)
 		return;
-	eng->replicate.hold_there = false;
+	eng->replicate.staging_exists = false;
 	if (open_dir(eng, false, &dir) != NFS4R_NOENT) /* made meanwhile */
-		eng->replicate.hold_there = true;
+		eng->replicate.staging_exists = true;
 }
 
 void replicate_staging_tidy(struct nfs4r_engine *eng)
 {
 	struct nfs4r_lhandle root, dir;
-	char name[HOLD_NAME_MAX];
+	char name[STAGING_NAME_MAX];
 
 	nfs4r_handle(eng, &eng->root, &root);
 	replicate_staging_name(eng, name);
@@ -87,7 +87,7 @@ void replicate_staging_tidy(struct nfs4r_engine *eng)
 
 bool nfs4r_may_hide(const struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	return eng->replicate.hold_there && nfs4r_oid_eq(oid, &eng->root);
+	return eng->replicate.staging_exists && nfs4r_oid_eq(oid, &eng->root);
 }
 
 uint32_t nfs4r_links_seen(struct nfs4r_engine *eng, uint32_t nlink)
@@ -157,7 +157,7 @@ enum nfs4r_status replicate_staging_drop(struct nfs4r_engine *eng, const struct 
 }
 
 /* The OID that replicate_staging_make() and replicate_staging_park() call it by. */
-static bool held_oid(const char *name, struct nfs4r_oid *oid)
+static bool staged_oid(const char *name, struct nfs4r_oid *oid)
 {
 	unsigned long long inc, seq;
 	char same[NFS4R_OID_STRLEN];
@@ -174,7 +174,7 @@ bool replicate_staging_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lh
 	struct nfs4r_lhandle found, h;
 	struct nfs4r_oid owner;
 
-	if (!held_oid(name, oid) || eng->ops->lookup(eng->ctx, dirh, name, &found) != NFS4R_OK || nfs4r_by_handle(eng, &found, &owner))
+	if (!staged_oid(name, oid) || eng->ops->lookup(eng->ctx, dirh, name, &found) != NFS4R_OK || nfs4r_by_handle(eng, &found, &owner))
 		return false;
 	nfs4r_handle(eng, oid, &h);
 	return h.len || nfs4r_store_row(eng->store, oid, NULL) != NFS4R_KNOWN;
@@ -220,7 +220,7 @@ enum nfs4r_status replicate_staging_stray(struct nfs4r_engine *eng, const struct
 	if (nfs4r_by_handle(eng, dirh, &oid))
 		engine_path_of(eng, &oid, where, sizeof(where));
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: '%.300s%s%.200s' is in the exported directory and not in the volume: moved to %s/%s",
-		   eng->cfg.volume_name, strcmp(where, "/") ? where : "", where[0] ? "/" : "", name, HOLD_NAME, to);
+		   eng->cfg.volume_name, strcmp(where, "/") ? where : "", where[0] ? "/" : "", name, STAGING_NAME, to);
 	st = eng->ops->rename(eng->ctx, &h, dirh, name, &dir, to, NULL);
 	eng->replicate.strays_moved += st == NFS4R_OK;
 	return st;
@@ -393,7 +393,7 @@ static enum nfs4r_status drop_dead(struct nfs4r_engine *eng, const struct nfs4r_
 bool replicate_staging_has(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dirh, char name[NFS4R_OID_STRLEN])
 {
 	nfs4r_oid_str(oid, name);
-	return eng->replicate.hold_there && open_dir(eng, false, dirh) == NFS4R_OK && replicate_way_leads_to(eng, dirh, name, h);
+	return eng->replicate.staging_exists && open_dir(eng, false, dirh) == NFS4R_OK && replicate_way_leads_to(eng, dirh, name, h);
 }
 
 /* The name that the entry takes from @oid, and where. */

@@ -177,7 +177,7 @@ static int by_found(const void *a, const void *b)
 }
 
 /* Names that lead to one file here belong to several objects at the source: the first of them gets it. */
-static void settle_linked(struct adopt *w)
+static void link_or_drop(struct adopt *w)
 {
 	struct nfs4r_lhandle *last = NULL;
 
@@ -245,7 +245,7 @@ enum nfs4r_status resync_adopt(struct repair *r)
 		w.below = (struct level){ .v = NULL };
 		free(done.v);
 	}
-	settle_linked(&w);
+	link_or_drop(&w);
 	memcpy(r->why, w.why, sizeof(r->why));
 	free(w.here.v);
 	pthread_mutex_destroy(&w.lock);

@@ -345,7 +345,7 @@ static void write_file(struct save *s, const struct nfs4r_oid *oid)
 }
 
 /* Whole and on the disk, or not there. */
-static bool settle(struct save *s)
+static bool put_in_place(struct save *s)
 {
 	int fd = open(s->tmp, O_RDONLY | O_DIRECTORY | O_CLOEXEC), up;
 
@@ -399,7 +399,7 @@ enum nfs4r_status resync_save(struct repair *r)
 	if (choose_dir(&s) && write_list(&s, line))
 		for (uint32_t i = 0; i < r->n && !s.failed && !resync_over(r); i++)
 			write_file(&s, &r->objs[i].oid);
-	if (s.tmp[0] && !resync_over(r) && !s.failed && settle(&s)) {
+	if (s.tmp[0] && !resync_over(r) && !s.failed && put_in_place(&s)) {
 		snprintf(r->saved, sizeof(r->saved), "%s", s.dir);
 		return NFS4R_OK;
 	}

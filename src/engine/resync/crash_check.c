@@ -218,7 +218,7 @@ enum nfs4r_status resync_crash_begin(struct nfs4r_engine *eng, const struct nfs4
 }
 
 /* Log 4.10. One of which there is no handle was deleted. */
-static enum nfs4r_status write_kept(void *arg, const struct nfs4r_oid *oid, uint64_t off, const uint8_t *data, uint32_t len)
+static enum nfs4r_status write_inline(void *arg, const struct nfs4r_oid *oid, uint64_t off, const uint8_t *data, uint32_t len)
 {
 	struct nfs4r_engine *eng = arg;
 	struct nfs4r_lhandle h;
@@ -300,7 +300,7 @@ static enum nfs4r_status restore_objects(struct doubt *d)
 	if (st == NFS4R_OK && d->unsynced)
 		st = write_all_again(d);
 	if (st == NFS4R_OK && d->machine)
-		st = nfs4r_store_each_kept(d->repair.eng->store, write_kept, d->repair.eng);
+		st = nfs4r_store_each_inline(d->repair.eng->store, write_inline, d->repair.eng);
 	for (uint32_t i = 0; st == NFS4R_OK && i < d->repair.n; i++)
 		st = resync_crash_set_attrs(d, &d->since, &d->repair.objs[i].oid, 0);
 	return st;

@@ -18,7 +18,7 @@
 struct opinion { /* of a server about an object */
 	nfs4r_version version; /* 0: it does not have it */
 	nfs4r_server_id log;   /* whose made that */
-	bool told, doubts, dead;
+	bool answered, doubts, dead;
 	bool unsettled; /* it doubts, and settles that itself */
 };
 
@@ -27,7 +27,7 @@ static void ask_peer(struct doubt *d, nfs4r_server_id s, const struct nfs4r_oid 
 	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = *oid, .cookie = NFS4R_COPY_ANY };
 	enum nfs4r_status st = read_copy(d->repair.eng, s, &rd);
 
-	*out = (struct opinion){ .told = st == NFS4R_OK || st == NFS4R_STALE || st == NFS4R_UNKNOWN, .dead = st == NFS4R_STALE };
+	*out = (struct opinion){ .answered = st == NFS4R_OK || st == NFS4R_STALE || st == NFS4R_UNKNOWN, .dead = st == NFS4R_STALE };
 	if (st == NFS4R_OK) {
 		out->version = rd.row.version;
 		out->log = rd.row.last_log <= NFS4R_SERVERS_MAX ? rd.row.last_log : 0;
@@ -37,7 +37,7 @@ static void ask_peer(struct doubt *d, nfs4r_server_id s, const struct nfs4r_oid 
 	nfs4r_read_fini(&rd);
 }
 
-enum outcome { SETTLED = 1, LATER, FAILED };
+enum outcome { DOUBT_CLEARED = 1, LATER, FAILED };
 
 /* Another server's answer, or none; all else is said by the local file system. */
 static bool is_said_elsewhere(enum nfs4r_status st)
@@ -51,7 +51,7 @@ static enum outcome failed_or_later(struct repair *r, enum nfs4r_status st, bool
 		r->here = st;
 		return FAILED;
 	}
-	return st == NFS4R_OK && done ? SETTLED : LATER;
+	return st == NFS4R_OK && done ? DOUBT_CLEARED : LATER;
 }
 
 /* What is not in these, which are the first @n of r->keep, takes their place. */
@@ -155,7 +155,7 @@ static enum outcome take_own(struct doubt *d, const struct touches *t, const str
 		  resync_plan_carry_out(&pl, d->repair.eng, &mine->oid) == NFS4R_OK;
 
 	resync_plan_fini(&pl);
-	return ok ? SETTLED : FAILED;
+	return ok ? DOUBT_CLEARED : FAILED;
 }
 
 /*
@@ -209,19 +209,19 @@ static void ask_all(struct doubt *d, const struct nfs4r_row *row, nfs4r_servers 
 
 		ask_peer(d, s, &row->oid, o);
 		a->dead |= o->dead;
-		if (!o->told)
+		if (!o->answered)
 			a->silent |= NFS4R_BIT(s);
-		if (o->told && !o->doubts && o->version >= row->version && (!a->source || o->version == row->version))
+		if (o->answered && !o->doubts && o->version >= row->version && (!a->source || o->version == row->version))
 			a->source = s;
 		if ((d->machine && (a->source || a->dead)) || (a->source && a->o[a->source].version == row->version))
 			return;
 		a->some |= !o->version;
-		if (o->told && !o->doubts && o->version && (!a->base || o->version > a->o[a->base].version))
+		if (o->answered && !o->doubts && o->version && (!a->base || o->version > a->o[a->base].version))
 			a->base = s;
 	}
 }
 
-static enum outcome settle(struct doubt *d, struct repair *r, const struct repair_obj *obj, nfs4r_servers *awaited)
+static enum outcome choose_source(struct doubt *d, struct repair *r, const struct repair_obj *obj, nfs4r_servers *awaited)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
 	nfs4r_server_id self = eng->cfg.rpc.self;
@@ -230,13 +230,13 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct repai
 	struct nfs4r_row row;
 
 	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN || engine_import_is_open(eng, oid, NULL))
-		return SETTLED; /* of what is being imported nobody else has all; they get the whole of it again */
+		return DOUBT_CLEARED; /* of what is being imported nobody else has all; they get the whole of it again */
 	a.o[self] = (struct opinion){ .version = row.version, .log = row.last_log, .unsettled = true };
-	ask_all(d, &row, engine_servers_left(eng) & ~NFS4R_BIT(self), &a);
+	ask_all(d, &row, engine_servers_surviving(eng) & ~NFS4R_BIT(self), &a);
 	if (a.source)
 		return take_all_from(d, r, a.source, obj, row.version);
 	if (a.dead)
-		return SETTLED; /* it will be deleted here, too */
+		return DOUBT_CLEARED; /* it will be deleted here, too */
 	if (a.silent) {
 		*awaited |= a.silent;
 		return LATER;
@@ -300,7 +300,7 @@ static enum nfs4r_status checkpoint_of_doubt(struct doubt *d)
 
 static void finish(struct doubt *d)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_SETTLED };
+	struct nfs4r_event ev = { .type = NFS4R_EV_DOUBT_CLEARED };
 	struct nfs4r_engine *eng = d->repair.eng;
 	enum nfs4r_status st;
 
@@ -341,15 +341,15 @@ static void *work(void *arg)
 
 	for (uint32_t i; (i = w->next++) < d->repair.n && !eng->door.stopping;) {
 		const struct repair_obj *obj = &d->repair.objs[i];
-		enum outcome o = w->done[i] ? LATER : settle(d, &r, obj, &awaited);
+		enum outcome o = w->done[i] ? LATER : choose_source(d, &r, obj, &awaited);
 
 		if (o == FAILED)
 			say_failed(d, r.here, "an object in doubt after a crash", engine_remedy(r.here ? r.here : NFS4R_IO));
-		if (o != SETTLED)
+		if (o != DOUBT_CLEARED)
 			continue;
 		w->done[i] = true;
 		w->left--;
-		engine_doubt_settled(eng, &obj->oid);
+		engine_doubt_cleared(eng, &obj->oid);
 	}
 	w->awaited |= awaited;
 	free(r.keep);
@@ -395,7 +395,7 @@ static void doubt_task(struct nfs4r_engine *eng, void *arg)
 		return;
 	w.left = w.d->repair.n;
 	w.done = calloc(w.left + 1, sizeof(*w.done));
-	while (w.done && w.left && !eng->door.stopping && engine_servers_left(eng) != NFS4R_BIT(eng->cfg.rpc.self)) {
+	while (w.done && w.left && !eng->door.stopping && engine_servers_surviving(eng) != NFS4R_BIT(eng->cfg.rpc.self)) {
 		each_once(&w);
 		say_waiting(w.d, w.awaited, w.left, &said_ms);
 		if (w.left)

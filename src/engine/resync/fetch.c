@@ -100,7 +100,7 @@ static enum nfs4r_status only_here(struct repair *r, struct listing *l, const st
 
 static bool is_exact(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	struct nfs4r_left left;
+	struct nfs4r_fuzzy_object left;
 
 	pthread_mutex_lock(&eng->lock);
 	enum nfs4r_exactness x = nfs4r_core_exactness(eng->core, oid, &left);
@@ -390,7 +390,7 @@ static bool listed(const char *names, uint32_t len, const char *name)
 	return false;
 }
 
-static bool is_kept(const struct repair *r, const char *name)
+static bool is_pinned(const struct repair *r, const char *name)
 {
 	for (uint32_t i = 0; i < r->nkeep_xattrs; i++)
 		if (strcmp(r->keep_xattrs[i], name) == 0)
@@ -423,7 +423,7 @@ static enum nfs4r_status drop_xattrs(struct repair *r, const struct fetched *f, 
 	enum nfs4r_status st = here ? eng->ops->listxattr(eng->ctx, &f->h, here, &len) : NFS4R_NOMEM;
 
 	for (const char *n = here; st == NFS4R_OK && n < here + len; n += strlen(n) + 1)
-		if (!listed(keep, keep_len, n) && !is_kept(r, n))
+		if (!listed(keep, keep_len, n) && !is_pinned(r, n))
 			st = engine_xattr_drop(eng, &f->h, n);
 	free(here);
 	return st == NFS4R_NOTSUPP || st == NFS4R_NOXATTR ? NFS4R_OK : st;
@@ -445,7 +445,7 @@ static enum nfs4r_status fetch_xattrs(struct repair *r, const struct nfs4r_oid *
 	if (st == NFS4R_OK)
 		st = drop_xattrs(r, f, names, len);
 	for (const char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1)
-		st = is_kept(r, n) ? NFS4R_OK : take_xattr(r, oid, f, n);
+		st = is_pinned(r, n) ? NFS4R_OK : take_xattr(r, oid, f, n);
 	f->after = len ? 0 : rd.row.version;
 	nfs4r_read_fini(&rd);
 	return st;
@@ -531,13 +531,13 @@ static enum nfs4r_status unmoved(struct repair *r, const struct nfs4r_oid *oid, 
 static enum nfs4r_status note_exactness(struct repair_obj *o, const struct nfs4r_read *head)
 {
 	o->inexact = head->eof;
-	o->left = (struct nfs4r_left){ .oid = o->oid, .exact = head->result_offset, .log = nfs4r_oid_creator(&head->result),
+	o->left = (struct nfs4r_fuzzy_object){ .oid = o->oid, .exact = head->result_offset, .log = nfs4r_oid_creator(&head->result),
 				       .lsn = nfs4r_oid_seq(&head->result) };
 	return o->inexact && (!o->left.log || o->left.log > NFS4R_SERVERS_MAX) ? NFS4R_MALFORMED : NFS4R_OK;
 }
 
 /* Log 7.5: is nothing of it taken now? @version: 0 if there is none at the source. */
-static bool is_left(const struct repair *r, struct repair_obj *o, nfs4r_version version)
+static bool is_fuzzy_there(const struct repair *r, struct repair_obj *o, nfs4r_version version)
 {
 	struct nfs4r_row row;
 
@@ -553,7 +553,7 @@ static bool is_left(const struct repair *r, struct repair_obj *o, nfs4r_version 
 static enum nfs4r_status will_take(struct repair *r, struct repair_obj *o, struct fetched *f)
 {
 	struct nfs4r_engine *eng = r->eng;
-	struct nfs4r_event ev = { .type = NFS4R_EV_LEFT, .left = &o->left, .nleft = 1 };
+	struct nfs4r_event ev = { .type = NFS4R_EV_OBJECTS_FUZZY, .left = &o->left, .nleft = 1 };
 	struct nfs4r_lhandle h;
 
 	nfs4r_handle(eng, &o->oid, &h);
@@ -583,15 +583,15 @@ static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, stru
 		*done = true;
 		o->dead = !r->list; /* else its names are here, and go with the entry that deleted it */
 		o->inexact = false;
-		o->left = (struct nfs4r_left){ .oid = o->oid };
-		is_left(r, o, 0);
+		o->left = (struct nfs4r_fuzzy_object){ .oid = o->oid };
+		is_fuzzy_there(r, o, 0);
 		return NFS4R_OK;
 	}
 	if (st == NFS4R_OK && !f->head.row.version)
 		st = NFS4R_MALFORMED;
 	if (st == NFS4R_OK)
 		st = note_exactness(o, &f->head);
-	if (st == NFS4R_OK && is_left(r, o, f->head.row.version)) {
+	if (st == NFS4R_OK && is_fuzzy_there(r, o, f->head.row.version)) {
 		*done = true;
 		return NFS4R_OK;
 	}
@@ -634,8 +634,8 @@ enum nfs4r_status resync_object(struct repair *r, struct repair_obj *o)
 /* What is taken is newer than the row here: that is not exact before that entry is here, too (log 4.6). */
 static void note_newer(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_copy_row *there)
 {
-	struct nfs4r_left left = { .oid = *oid, .log = there->last_log, .lsn = there->last_lsn };
-	struct nfs4r_event ev = { .type = NFS4R_EV_NEWER, .left = &left, .nleft = 1 };
+	struct nfs4r_fuzzy_object left = { .oid = *oid, .log = there->last_log, .lsn = there->last_lsn };
+	struct nfs4r_event ev = { .type = NFS4R_EV_COPY_NEWER, .left = &left, .nleft = 1 };
 	struct nfs4r_row here;
 
 	if (nfs4r_store_row(eng->store, oid, &here) != NFS4R_KNOWN || here.version >= there->version)

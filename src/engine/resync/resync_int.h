@@ -18,7 +18,7 @@ struct repair_obj {
 	struct nfs4r_lhandle *found; /* what is taken for it (adopt_tree.c); NULL: nothing */
 	bool made;   /* crash_check.c: its file was not there, and is empty */
 	bool inexact; /* at the source, and how (log 7.5) */
-	struct nfs4r_left left; /* or `later` in it */
+	struct nfs4r_fuzzy_object left; /* or `later` in it */
 };
 
 struct repair {

@@ -119,7 +119,7 @@ static enum nfs4r_status place(struct nfs4r_engine *eng, const struct nfs4r_oid 
 	enum nfs4r_status st = NFS4R_OK;
 
 	for (uint32_t i = 0; i < n && i < NFS4R_PARENTS_MAX && st == NFS4R_OK; i++) {
-		struct held_locks locks = { .n = 2, .want = { { .oid = parents[i], .whole = true }, { .oid = *oid, .whole = true } } };
+		struct op_locks locks = { .n = 2, .want = { { .oid = parents[i], .whole = true }, { .oid = *oid, .whole = true } } };
 		uint64_t moved = 0;
 
 		engine_locks_take(eng->runtime.locks, &locks);
@@ -154,7 +154,7 @@ static enum nfs4r_status clear_foreign(struct nfs4r_engine *eng, const struct nf
 
 enum nfs4r_status resync_heal_names(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, uint64_t *moved)
 {
-	struct held_locks locks = { .n = 1, .want = { { .oid = *dir, .whole = true } } };
+	struct op_locks locks = { .n = 1, .want = { { .oid = *dir, .whole = true } } };
 	struct nfs4r_lhandle dirh;
 	enum nfs4r_status st;
 
@@ -220,7 +220,7 @@ static enum nfs4r_status fetch(struct nfs4r_engine *eng, const struct nfs4r_row 
 
 	snprintf(w->why, sizeof(w->why), "no other server can be reached");
 	for (int round = 0; round < ROUNDS && !done && !eng->door.stopping; round++) {
-		nfs4r_servers set = reachable(eng, w->from ? w->from : engine_servers_left(eng)), first = set & NFS4R_BIT(row->last_log);
+		nfs4r_servers set = reachable(eng, w->from ? w->from : engine_servers_surviving(eng)), first = set & NFS4R_BIT(row->last_log);
 
 		if (round)
 			nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000L }, NULL);
@@ -244,7 +244,7 @@ static enum nfs4r_status fetch(struct nfs4r_engine *eng, const struct nfs4r_row 
 /* What is executed or applied now ends; whoever comes later sees that the object is open. */
 static void barrier(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	struct held_locks locks = { .n = 1, .want = { { .oid = *oid, .whole = true } } };
+	struct op_locks locks = { .n = 1, .want = { { .oid = *oid, .whole = true } } };
 
 	engine_locks_take(eng->runtime.locks, &locks);
 	engine_locks_drop(eng->runtime.locks, &locks);
@@ -351,6 +351,6 @@ void resync_heal_count(struct nfs4r_engine *eng, struct behind_counts *out)
 	engine_missing_count(eng, &out->taken, &out->failed, &out->waiting);
 	out->aside = eng->replicate.strays_moved;
 	out->strays = 0;
-	if (eng->replicate.hold_there && eng->door.working && replicate_staging_find(eng, NULL, &dirh) == NFS4R_OK)
+	if (eng->replicate.staging_exists && eng->door.working && replicate_staging_find(eng, NULL, &dirh) == NFS4R_OK)
 		(void)eng->ops->readdir(eng->ctx, &dirh, count_stray, &out->strays);
 }

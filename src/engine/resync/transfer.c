@@ -212,9 +212,9 @@ static void say_end(struct repair *r, enum nfs4r_status st)
 }
 
 /* What the source has inexact, too, or in another version; free(ev->left) is the caller's. False: no memory. */
-static bool tell_left(const struct repair *r, struct nfs4r_event *ev)
+static bool tell_unrepaired(const struct repair *r, struct nfs4r_event *ev)
 {
-	struct nfs4r_left *left = calloc(r->n + 1, sizeof(*left));
+	struct nfs4r_fuzzy_object *left = calloc(r->n + 1, sizeof(*left));
 
 	for (uint32_t i = 0; left && i < r->n; i++)
 		if (r->objs[i].inexact || r->objs[i].left.later)
@@ -232,7 +232,7 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 	pthread_mutex_lock(&eng->lock);
 	if (!resync_over(r)) {
 		say_end(r, st);
-		ev.ok = st == NFS4R_OK && tell_left(r, &ev);
+		ev.ok = st == NFS4R_OK && tell_unrepaired(r, &ev);
 		memcpy(ev.stable, r->positions.applied, sizeof(ev.stable));
 		eng->resync.repair.running = false;
 		engine_touched_forget_all(eng->runtime.touched);

@@ -24,7 +24,7 @@ struct fastpath {
 	struct cds_lfht *table;
 	nfs4r_server_id self;
 	_Atomic uint32_t foreign_deep, foreign_deep_plus, foreign;
-	_Atomic bool held; /* a commit brought an object and its control; the control is not in the table yet */
+	_Atomic bool blocked; /* a commit brought an object and its control; the control is not in the table yet */
 };
 
 static int match(struct cds_lfht_node *ht, const void *key)
@@ -116,20 +116,20 @@ void engine_filter_change(struct fastpath *f, const struct nfs4r_oid *oid, nfs4r
 	rcu_read_unlock();
 }
 
-void engine_filter_hold(struct fastpath *f)
+void engine_filter_block(struct fastpath *f)
 {
-	f->held = true;
+	f->blocked = true;
 }
 
-void engine_filter_settled(struct fastpath *f)
+void engine_filter_unblock(struct fastpath *f)
 {
-	if (f->held)
-		f->held = false;
+	if (f->blocked)
+		f->blocked = false;
 }
 
 bool engine_filter_local(struct fastpath *f, const struct nfs4r_oid *oid, bool is_dir)
 {
-	if (f->held)
+	if (f->blocked)
 		return false;
 	if (f->foreign == 0)
 		return true;

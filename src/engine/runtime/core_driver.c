@@ -111,7 +111,7 @@ void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 		perform_one(eng, a);
 		i++;
 	}
-	engine_filter_settled(eng->runtime.fastpath);
+	engine_filter_unblock(eng->runtime.fastpath);
 	engine_handle_key_follow(eng); /* before anything is answered under a lease that it allows */
 	engine_lease_raise(eng);
 	if (u->next_timer_ms < eng->runtime.timer.next_ms)

@@ -28,7 +28,7 @@ void engine_doubt_free(struct nfs4r_engine *eng)
 	pthread_cond_destroy(&d->cond);
 	pthread_mutex_destroy(&d->lock);
 	free(d->list);
-	free(d->settled);
+	free(d->cleared);
 	free(d);
 	eng->runtime.in_doubt = NULL;
 }
@@ -36,16 +36,16 @@ void engine_doubt_free(struct nfs4r_engine *eng)
 bool engine_doubt_list(struct nfs4r_engine *eng, struct nfs4r_oid *list, size_t n)
 {
 	struct in_doubt *d = eng->runtime.in_doubt;
-	bool *settled = calloc(n + 1, sizeof(*settled));
+	bool *cleared = calloc(n + 1, sizeof(*cleared));
 
-	if (!settled) {
+	if (!cleared) {
 		free(list);
 		return false;
 	}
 	pthread_mutex_lock(&d->lock);
 	d->list = list;
 	d->n = n;
-	d->settled = settled;
+	d->cleared = cleared;
 	pthread_mutex_unlock(&d->lock);
 	return true;
 }
@@ -63,22 +63,22 @@ static int cmp_oid(const void *a, const void *b)
 }
 
 /* NULL: it never was. @d->lock held. */
-static bool *settled_of(struct in_doubt *d, const struct nfs4r_oid *oid)
+static bool *cleared_of(struct in_doubt *d, const struct nfs4r_oid *oid)
 {
 	const struct nfs4r_oid *at = d->n ? bsearch(oid, d->list, d->n, sizeof(*d->list), cmp_oid) : NULL;
 
-	return at ? &d->settled[at - d->list] : NULL;
+	return at ? &d->cleared[at - d->list] : NULL;
 }
 
-void engine_doubt_settled(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+void engine_doubt_cleared(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct in_doubt *d = eng->runtime.in_doubt;
-	bool *settled;
+	bool *cleared;
 
 	pthread_mutex_lock(&d->lock);
-	settled = settled_of(d, oid);
-	if (settled)
-		*settled = true;
+	cleared = cleared_of(d, oid);
+	if (cleared)
+		*cleared = true;
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -134,15 +134,15 @@ enum doubt_about engine_doubt_about(struct nfs4r_engine *eng, const struct nfs4r
 {
 	struct in_doubt *d = eng->runtime.in_doubt;
 	enum doubt_about about = DOUBT_NONE;
-	const bool *settled;
+	const bool *cleared;
 
 	if (!d)
 		return DOUBT_NONE;
 	pthread_mutex_lock(&d->lock);
-	settled = settled_of(d, oid);
+	cleared = cleared_of(d, oid);
 	if (d->unknown)
 		about = DOUBT_UNKNOWN;
-	else if (d->open && settled && !*settled)
+	else if (d->open && cleared && !*cleared)
 		about = DOUBT_OPEN;
 	pthread_mutex_unlock(&d->lock);
 	return about;

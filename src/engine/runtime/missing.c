@@ -132,7 +132,7 @@ static void set_state(struct behind *b, struct object *o, enum state state)
 
 static bool is_exact(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	struct nfs4r_left left;
+	struct nfs4r_fuzzy_object left;
 
 	pthread_mutex_lock(&eng->lock);
 	enum nfs4r_exactness x = nfs4r_core_exactness(eng->core, oid, &left);

@@ -75,7 +75,7 @@ enum nfs4r_status engine_sync_file(struct nfs4r_engine *eng, const struct nfs4r_
 	return h.len ? eng->ops->commit(eng->ctx, &h) : NFS4R_STALE;
 }
 
-enum nfs4r_status engine_sync_kept(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
+enum nfs4r_status engine_sync_inline(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
 {
 	enum nfs4r_status st = NFS4R_OK;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What another server asks for and has not been answered (control 6.11): reads (server.c), sums (verify_sum.c), and forwarded operations, which the core has.
- * Each server may have so many questions, and so much memory, under way here. Beyond that no more of its requests are read (nfs4r_rpc_hold), until half of them are answered:
+ * Each server may have so many questions, and so much memory, under way here. Beyond that no more of its requests are read (nfs4r_rpc_pause), until half of them are answered:
  * what it sends waits in its own memory. No question waits for the asker to read an answer, so two servers that hold each other go on.
  *
  * So many in a tenth of a second are enough, too, however fast they are answered: else one that asks without end would have the processors that this server's own clients need.
@@ -43,9 +43,9 @@ void engine_asked_take(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t 
 		a->taken = 0;
 	}
 	a->taken++;
-	if (!a->held && (a->n >= ASKED_MAX || a->bytes >= ASKED_BYTES_MAX || a->taken >= ASKED_MAX)) {
-		a->held = true;
-		nfs4r_rpc_hold(eng->rpc, from, true);
+	if (!a->paused && (a->n >= ASKED_MAX || a->bytes >= ASKED_BYTES_MAX || a->taken >= ASKED_MAX)) {
+		a->paused = true;
+		nfs4r_rpc_pause(eng->rpc, from, true);
 	}
 	pthread_mutex_unlock(&a->lock);
 }
@@ -55,10 +55,10 @@ static void go_on(struct nfs4r_engine *eng, nfs4r_server_id from)
 {
 	struct asked *a = &eng->runtime.asked[from];
 
-	if (!a->held || eng->door.stopping || a->n > ASKED_MAX / 2 || a->bytes > ASKED_BYTES_MAX / 2 || (a->taken >= ASKED_MAX && engine_now_ms() < a->window_ms + ASKED_WINDOW_MS))
+	if (!a->paused || eng->door.stopping || a->n > ASKED_MAX / 2 || a->bytes > ASKED_BYTES_MAX / 2 || (a->taken >= ASKED_MAX && engine_now_ms() < a->window_ms + ASKED_WINDOW_MS))
 		return;
-	a->held = false;
-	nfs4r_rpc_hold(eng->rpc, from, false);
+	a->paused = false;
+	nfs4r_rpc_pause(eng->rpc, from, false);
 }
 
 void engine_asked_expire(struct nfs4r_engine *eng)

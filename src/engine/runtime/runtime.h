@@ -52,28 +52,28 @@ struct lock_want {
 	bool whole;
 	uint64_t off, len;
 };
-struct held_locks {
-	struct held_locks *next;
+struct op_locks {
+	struct op_locks *next;
 	uint32_t n;
 	struct lock_want want[NFS4R_PARTS_MAX];
 };
 struct locks *engine_locks_create(void);
 void engine_locks_destroy(struct locks *l);
 /* All or nothing, so no order is needed against deadlock; waits only for local executions. */
-void engine_locks_take(struct locks *l, struct held_locks *h);
-void engine_locks_drop(struct locks *l, struct held_locks *h);
+void engine_locks_take(struct locks *l, struct op_locks *h);
+void engine_locks_drop(struct locks *l, struct op_locks *h);
 
 /* ---- objects.c, beside what engine.h has of it ---- */
 /* The file's bytes, to this disk. STALE: it is not here, or gone; the caller says what that means. */
 enum nfs4r_status engine_sync_file(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 /* Before the bytes change of what the journal keeps bytes of, and the journal is not to keep what changes them (log 4.10). */
-enum nfs4r_status engine_sync_kept(struct nfs4r_engine *eng, const struct nfs4r_entry *e);
+enum nfs4r_status engine_sync_inline(struct nfs4r_engine *eng, const struct nfs4r_entry *e);
 bool engine_is_disk_error(enum nfs4r_status st); /* full or broken */
 
 /* ---- servers.c ---- */
 /* "1, 2, 3"; "none". Returns @buf. */
 const char *engine_server_list(nfs4r_servers set, char *buf, size_t len);
-nfs4r_servers engine_servers_left(struct nfs4r_engine *eng); /* that may still have something: after an administrator's word, said to all whom it names, only those (log 9.3). Takes eng->lock */
+nfs4r_servers engine_servers_surviving(struct nfs4r_engine *eng); /* that may still have something: after an administrator's word, said to all whom it names, only those (log 9.3). Takes eng->lock */
 bool engine_is_alone(const struct nfs4r_engine *eng); /* the volume has this server only. Any thread */
 
 /* ---- core_driver.c ---- */
@@ -140,8 +140,8 @@ void engine_filter_change(struct fastpath *f, const struct nfs4r_oid *oid, nfs4r
  * Between hold (before the tree shows an object that comes with a claim) and settled (its control is in the table) nothing is
  * surely local. Else a reader could find the new object and miss its control. eng->lock held.
  */
-void engine_filter_hold(struct fastpath *f);
-void engine_filter_settled(struct fastpath *f);
+void engine_filter_block(struct fastpath *f);
+void engine_filter_unblock(struct fastpath *f);
 /* true: surely no other server controls it, serve locally. false: ask the core. Lock-free. To be asked after the object's row was seen. */
 bool engine_filter_local(struct fastpath *f, const struct nfs4r_oid *oid, bool is_dir);
 
@@ -179,12 +179,12 @@ struct in_doubt {
 	bool unknown; /* which objects: all of them may be */
 	struct nfs4r_oid *list; /* ascending */
 	size_t n;
-	bool *settled; /* of each: no longer in doubt */
+	bool *cleared; /* of each: no longer in doubt */
 };
 bool engine_doubt_begin(struct nfs4r_engine *eng); /* from now on all is in doubt. False: no memory */
 bool engine_doubt_list(struct nfs4r_engine *eng, struct nfs4r_oid *list, size_t n); /* these only, as soon as that is known; @list, on the heap, is no longer the caller's. False: no memory */
 void engine_doubt_known(struct nfs4r_engine *eng);
-void engine_doubt_settled(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+void engine_doubt_cleared(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 void engine_doubt_over(struct nfs4r_engine *eng);
 void engine_doubt_free(struct nfs4r_engine *eng);
 bool engine_doubt_is_open(struct nfs4r_engine *eng);

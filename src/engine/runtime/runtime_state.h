@@ -93,7 +93,7 @@ struct runtime_state { /* eng->runtime; "under lock": eng->lock */
 		pthread_mutex_t lock; /* of all below, and of eng->admin.sums */
 		uint32_t n;
 		uint64_t bytes;
-		bool held;
+		bool paused;
 		uint64_t window_ms; /* when it began */
 		uint32_t taken;	    /* since then */
 	} asked[NFS4R_SERVERS_MAX + 1]; /* by server */

@@ -15,7 +15,7 @@ const char *engine_server_list(nfs4r_servers set, char *buf, size_t len)
 	return buf;
 }
 
-nfs4r_servers engine_servers_left(struct nfs4r_engine *eng)
+nfs4r_servers engine_servers_surviving(struct nfs4r_engine *eng)
 {
 	struct nfs4r_core_view v;
 

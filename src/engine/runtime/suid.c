@@ -94,7 +94,7 @@ void engine_suid_forget_all(struct set_ids *s)
 }
 
 /* What file systems do, in all versions of the kernel. */
-static uint32_t left_of(uint32_t mode, uint32_t gid, const struct nfs4r_cred *cred)
+static uint32_t mode_without_suid(uint32_t mode, uint32_t gid, const struct nfs4r_cred *cred)
 {
 	bool keeps_group = !(mode & 0010) && nfs4r_cred_has_group(cred, gid);
 
@@ -114,7 +114,7 @@ bool engine_suid_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const s
 		return false;
 	if (!(now.mode & SET_IDS))
 		remember(eng->runtime.set_ids, &op->obj, now.uid);
-	*left = left_of(now.mode, now.gid, &op->cred);
+	*left = mode_without_suid(now.mode, now.gid, &op->cred);
 	return *left != now.mode;
 }
 

@@ -15,7 +15,7 @@
 struct locks {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	struct held_locks *held;
+	struct op_locks *taken;
 };
 
 struct locks *engine_locks_create(void)
@@ -45,9 +45,9 @@ static bool ranges_meet(const struct lock_want *a, const struct lock_want *b)
 	return a->off < b->off + b->len && b->off < a->off + a->len;
 }
 
-static bool conflicts(const struct locks *l, const struct held_locks *h)
+static bool conflicts(const struct locks *l, const struct op_locks *h)
 {
-	for (const struct held_locks *o = l->held; o; o = o->next)
+	for (const struct op_locks *o = l->taken; o; o = o->next)
 		for (uint32_t i = 0; i < o->n; i++)
 			for (uint32_t j = 0; j < h->n; j++)
 				if (nfs4r_oid_eq(&o->want[i].oid, &h->want[j].oid) && ranges_meet(&o->want[i], &h->want[j]))
@@ -55,19 +55,19 @@ static bool conflicts(const struct locks *l, const struct held_locks *h)
 	return false;
 }
 
-void engine_locks_take(struct locks *l, struct held_locks *h)
+void engine_locks_take(struct locks *l, struct op_locks *h)
 {
 	pthread_mutex_lock(&l->lock);
 	while (conflicts(l, h))
 		pthread_cond_wait(&l->cond, &l->lock);
-	h->next = l->held;
-	l->held = h;
+	h->next = l->taken;
+	l->taken = h;
 	pthread_mutex_unlock(&l->lock);
 }
 
-void engine_locks_drop(struct locks *l, struct held_locks *h)
+void engine_locks_drop(struct locks *l, struct op_locks *h)
 {
-	struct held_locks **p = &l->held;
+	struct op_locks **p = &l->taken;
 
 	pthread_mutex_lock(&l->lock);
 	while (*p != h) {

@@ -25,7 +25,7 @@
 #define FREE_STARTS 3	     /* in a row, before it waits */
 #define FIRST_PAUSE_MS 5000
 #define LISTEN_AGAIN_MS 5000
-#define SETTLED_MS 30000     /* a run of so long counts for nothing */
+#define STABLE_RUN_MS 30000     /* a run of so long counts for nothing */
 
 uint32_t start_online_pause_ms(uint32_t starts, uint32_t most_ms)
 {
@@ -106,7 +106,7 @@ static bool paused(struct nfs4r_engine *eng, uint32_t starts)
 	if (!pause)
 		return true;
 	snprintf(text, sizeof(text), "the last %" PRIu32 " runs of this server ended within %d s each; it waits %" PRIu32 " s before it joins, so that the others do not pause each time", starts,
-		 SETTLED_MS / 1000, pause / 1000);
+		 STABLE_RUN_MS / 1000, pause / 1000);
 	say_starting(eng, text);
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s: see its log for the cause (Restart_Pause)", eng->cfg.volume_name, text);
 	return waited(eng, pause);
@@ -140,7 +140,7 @@ static void *online_thread(void *arg)
 		return NULL;
 	say_starting(eng, "");
 	if (eng->cfg.restart_pause_ms)
-		count_starts(eng, waited(eng, SETTLED_MS) ? 0 : starts);
+		count_starts(eng, waited(eng, STABLE_RUN_MS) ? 0 : starts);
 	return NULL;
 }
 

@@ -335,7 +335,7 @@ static bool was_executed(struct nfs4r_engine *eng, struct nfs4r_entry *e)
 	if (e->nparts && e->parts[0].effect == NFS4R_EFF_ALLOC && e->parts[0].punch && engine_import_is_open(eng, &e->parts[0].oid, NULL))
 		return false; /* it may have been found to be no hole any more (import.c); all of the file is sent again anyway */
 	/* Values are absolute: set them again. Bytes of a write: what is on the disk is the content of this version, nobody has another. */
-	return engine_sync_kept(eng, e) == NFS4R_OK && replicate_apply_entry(eng, e, ~0u, false) == NFS4R_OK;
+	return engine_sync_inline(eng, e) == NFS4R_OK && replicate_apply_entry(eng, e, ~0u, false) == NFS4R_OK;
 }
 
 static void decide_intents(struct nfs4r_engine *eng, void *arg)

@@ -20,26 +20,26 @@
 #include "base/locked.h"
 #include "engine/update/update_int.h"
 
-struct held_wait {
-	struct held_wait *next;
+struct commit_wait {
+	struct commit_wait *next;
 	uint64_t id;
-	bool held;
+	bool durable;
 	pthread_cond_t cond; /* of a thread that waits */
-	held_fn done;	     /* instead; then this struct is on the heap */
+	commit_wait_fn done;	     /* instead; then this struct is on the heap */
 	void *arg;
 	uint32_t epoch;
 	uint64_t deadline_ms;
 };
 
 /* @w: who waits for its HELD, or NULL. eng->lock held. */
-static void hold(struct nfs4r_engine *eng, struct held_wait *w, const struct nfs4r_oid *oid)
+static void await_quorum(struct nfs4r_engine *eng, struct commit_wait *w, const struct nfs4r_oid *oid)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .oid = *oid, .hold = ++eng->update.next_hold };
+	struct nfs4r_event ev = { .type = NFS4R_EV_AWAIT_QUORUM, .oid = *oid, .wait_id = ++eng->update.next_commit_wait };
 
 	if (w) {
-		w->id = ev.hold;
-		w->next = eng->update.holds;
-		eng->update.holds = w;
+		w->id = ev.wait_id;
+		w->next = eng->update.commit_waits;
+		eng->update.commit_waits = w;
 	}
 	if (!eng->runtime.mute)
 		engine_step(eng, &ev);
@@ -49,21 +49,21 @@ static void hold(struct nfs4r_engine *eng, struct held_wait *w, const struct nfs
 
 static void answer_task(struct nfs4r_engine *eng, void *arg)
 {
-	struct held_wait *w = arg;
+	struct commit_wait *w = arg;
 
-	w->done(eng, w->arg, w->held && w->epoch == eng->runtime.epoch ? NFS4R_OK : NFS4R_DELAY);
+	w->done(eng, w->arg, w->durable && w->epoch == eng->runtime.epoch ? NFS4R_OK : NFS4R_DELAY);
 	free(w);
 }
 
 /* Those that are held, and those whose time is over. eng->lock held. */
 static void answer_some(struct nfs4r_engine *eng, uint64_t now)
 {
-	struct held_wait **at = &eng->update.holds;
+	struct commit_wait **at = &eng->update.commit_waits;
 
 	while (*at) {
-		struct held_wait *w = *at;
+		struct commit_wait *w = *at;
 
-		if (!w->done || (!w->held && w->deadline_ms > now)) {
+		if (!w->done || (!w->durable && w->deadline_ms > now)) {
 			at = &w->next;
 			continue;
 		}
@@ -79,9 +79,9 @@ void update_commit_expire(struct nfs4r_engine *eng, uint64_t now)
 	pthread_mutex_unlock(&eng->lock);
 }
 
-void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, held_fn done, void *arg)
+void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, commit_wait_fn done, void *arg)
 {
-	struct held_wait *w = calloc(1, sizeof(*w));
+	struct commit_wait *w = calloc(1, sizeof(*w));
 	uint32_t epoch = eng->runtime.epoch;
 	enum nfs4r_status st = w ? nfs4r_store_sync_whole(eng->store) : NFS4R_NOMEM;
 
@@ -90,7 +90,7 @@ void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, 
 		done(eng, arg, st);
 		return;
 	}
-	*w = (struct held_wait){ .done = done, .arg = arg, .epoch = epoch, .deadline_ms = engine_now_ms() + eng->cfg.op_wait_ms };
+	*w = (struct commit_wait){ .done = done, .arg = arg, .epoch = epoch, .deadline_ms = engine_now_ms() + eng->cfg.op_wait_ms };
 	pthread_mutex_lock(&eng->lock);
 	if (eng->door.frozen) { /* stop: nobody looks any more */
 		pthread_mutex_unlock(&eng->lock);
@@ -98,29 +98,29 @@ void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, 
 		done(eng, arg, NFS4R_DELAY);
 		return;
 	}
-	hold(eng, w, oid);
+	await_quorum(eng, w, oid);
 	answer_some(eng, 0);
 	pthread_mutex_unlock(&eng->lock);
 }
 
 /* ---- a thread that waits ---- */
 
-void update_commit_held(struct nfs4r_engine *eng, uint64_t id)
+void update_commit_quorum_durable(struct nfs4r_engine *eng, uint64_t id)
 {
 	assert(nfs4r_is_locked(&eng->lock));
-	for (struct held_wait *w = eng->update.holds; w; w = w->next) {
+	for (struct commit_wait *w = eng->update.commit_waits; w; w = w->next) {
 		if (w->id != id)
 			continue;
-		w->held = true;
+		w->durable = true;
 		if (!w->done)
 			pthread_cond_signal(&w->cond);
 	}
 	answer_some(eng, 0);
 }
 
-static void unlink_wait(struct nfs4r_engine *eng, struct held_wait *w)
+static void unlink_wait(struct nfs4r_engine *eng, struct commit_wait *w)
 {
-	struct held_wait **at = &eng->update.holds;
+	struct commit_wait **at = &eng->update.commit_waits;
 
 	while (*at != w)
 		at = &(*at)->next;
@@ -128,30 +128,30 @@ static void unlink_wait(struct nfs4r_engine *eng, struct held_wait *w)
 }
 
 /* eng->lock held. */
-static void wait_for(struct nfs4r_engine *eng, struct held_wait *w)
+static void wait_for(struct nfs4r_engine *eng, struct commit_wait *w)
 {
 	struct timespec until = engine_after_us((uint64_t)eng->cfg.op_wait_ms * 1000);
 
-	while (!w->held && !eng->door.stopping && pthread_cond_clockwait(&w->cond, &eng->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
+	while (!w->durable && !eng->door.stopping && pthread_cond_clockwait(&w->cond, &eng->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 		;
 }
 
-static void ask(struct nfs4r_engine *eng, struct held_wait *w, const struct nfs4r_oid *oid)
+static void ask(struct nfs4r_engine *eng, struct commit_wait *w, const struct nfs4r_oid *oid)
 {
 	pthread_mutex_lock(&eng->lock);
-	hold(eng, w, oid);
+	await_quorum(eng, w, oid);
 	pthread_mutex_unlock(&eng->lock);
 }
 
 /* Was asked; @synced: else nobody wants to know. */
-static enum nfs4r_status wait_held(struct nfs4r_engine *eng, struct held_wait *w, enum nfs4r_status synced)
+static enum nfs4r_status wait_quorum(struct nfs4r_engine *eng, struct commit_wait *w, enum nfs4r_status synced)
 {
 	pthread_mutex_lock(&eng->lock);
 	if (synced == NFS4R_OK)
 		wait_for(eng, w);
 	unlink_wait(eng, w);
 	pthread_mutex_unlock(&eng->lock);
-	return synced != NFS4R_OK || w->held ? synced : NFS4R_DELAY;
+	return synced != NFS4R_OK || w->durable ? synced : NFS4R_DELAY;
 }
 
 bool update_commit_is_asked(const struct nfs4r_engine *eng)
@@ -165,7 +165,7 @@ uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 
 	if (update_commit_is_asked(eng)) { /* of the others, while this server syncs; nobody waits for this HELD */
 		pthread_mutex_lock(&eng->lock);
-		hold(eng, NULL, oid);
+		await_quorum(eng, NULL, oid);
 		pthread_mutex_unlock(&eng->lock);
 	}
 	if (nfs4r_store_whole(eng->store, &pos) != NFS4R_OK)
@@ -176,7 +176,7 @@ uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 
 enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint64_t begun)
 {
-	struct held_wait w = { .cond = PTHREAD_COND_INITIALIZER };
+	struct commit_wait w = { .cond = PTHREAD_COND_INITIALIZER };
 	uint32_t epoch = eng->runtime.epoch;
 	bool asked = update_commit_is_asked(eng);
 
@@ -185,7 +185,7 @@ enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid 
 	enum nfs4r_status st = begun ? nfs4r_store_sync(eng->store, begun) : nfs4r_store_sync_whole(eng->store);
 
 	if (asked)
-		st = wait_held(eng, &w, st);
+		st = wait_quorum(eng, &w, st);
 	pthread_cond_destroy(&w.cond);
 	return st == NFS4R_OK && epoch != eng->runtime.epoch ? NFS4R_DELAY : st;
 }

@@ -270,7 +270,7 @@ enum nfs4r_status update_entry_execute(struct nfs4r_engine *eng, struct opctx *o
 	if (engine_missing_blocks(eng, o->entry))
 		return NFS4R_DELAY;
 	resolve(eng, o->op, o->entry, &x);
-	o->run.set_ids = engine_suid_go(eng, o->op, &x.obj, &o->run.mode_left);
+	o->run.set_ids = engine_suid_go(eng, o->op, &x.obj, &o->run.mode_remaining);
 	if (o->run.set_ids)
 		return NFS4R_DELAY;
 	if (o->op->type == NFS4R_OP_SETXATTR || o->op->attrs.acl) {

@@ -31,8 +31,8 @@ static void run_remote(struct nfs4r_engine *eng, void *arg);
 static const uint16_t next_of[] = {
 	[OP_DRIVEN] = 1 << OP_COUNTED | 1 << OP_PARKED | 1 << OP_OVER,
 	[OP_COUNTED] = 1 << OP_PARKED | 1 << OP_OVER,
-	[OP_PASSING] = 1 << OP_LEFT | 1 << OP_OVER,
-	[OP_LEFT] = 1 << OP_QUEUED | 1 << OP_PARKED | 1 << OP_OVER,
+	[OP_PASSING] = 1 << OP_ABANDONED | 1 << OP_OVER,
+	[OP_ABANDONED] = 1 << OP_QUEUED | 1 << OP_PARKED | 1 << OP_OVER,
 	[OP_QUEUED] = 1 << OP_PASSING,
 	[OP_PARKED] = 1 << OP_DRIVEN | 1 << OP_PARKED_QUEUED | 1 << OP_OVER,
 	[OP_PARKED_QUEUED] = 1 << OP_PARKED_PASSING,
@@ -60,7 +60,7 @@ static void look(struct nfs4r_engine *eng, struct opctx *o)
 	case OP_COUNTED:
 		pthread_cond_signal(&o->cond);
 		break;
-	case OP_LEFT:
+	case OP_ABANDONED:
 		update_op_move(eng, o, OP_QUEUED);
 		engine_pool_run(eng->runtime.executors, drive_task, o);
 		break;
@@ -240,7 +240,7 @@ static enum nfs4r_status sync_marks(struct nfs4r_engine *eng, nfs4r_journal_pos 
 }
 
 /* Log 4.10: the journal keeps the bytes, so that the file need not be synced. With commit and majority the file is synced by the checkpoint that is waited for. */
-static bool is_kept(const struct nfs4r_engine *eng, const struct nfs4r_op *op)
+static bool is_pinned(const struct nfs4r_engine *eng, const struct nfs4r_op *op)
 {
 	return op->type == NFS4R_OP_WRITE && op->stable && op->data && op->data->len && op->data->len <= KEEP_BYTES_MAX &&
 	       eng->cfg.durability == NFS4R_DURABILITY_LOCAL;
@@ -276,14 +276,14 @@ static enum nfs4r_status execute(struct nfs4r_engine *eng, struct opctx *o, stru
 	if (st != NFS4R_OK) /* nothing was executed. The exported file system may have all the room in the world, so this is no answer for a client: it asks again */
 		st = NFS4R_DELAY;
 	else if (!o->run.kept)
-		st = engine_sync_kept(eng, e);
+		st = engine_sync_inline(eng, e);
 	if (st == NFS4R_OK)
 		st = update_entry_execute(eng, o);
 	o->op->status = st;
 	if (o->run.kept && st == NFS4R_OK)
 		e->bytes_at = 1;
 	else if (o->run.kept) /* part of it may be in the file: it may not be written over again */
-		(void)engine_sync_kept(eng, e);
+		(void)engine_sync_inline(eng, e);
 	o->run.kept = e->bytes_at;
 	return st;
 }
@@ -294,7 +294,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	nfs4r_journal_pos sync_first = 0;
 
 	o->locks = o->wanted;
-	o->run.kept = is_kept(eng, o->op);
+	o->run.kept = is_pinned(eng, o->op);
 	for (uint32_t i = 0; i < o->locks.n; i++)
 		o->locks.want[i].whole |= o->run.kept;
 	engine_locks_take(eng->runtime.locks, &o->locks);
@@ -318,7 +318,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	st = execute(eng, o, e, st, sync_first);
 	struct nfs4r_oid oid = o->op->obj; /* a forwarded one may be gone then */
 	bool set_ids = o->run.set_ids;
-	uint32_t mode_left = o->run.mode_left;
+	uint32_t mode_remaining = o->run.mode_remaining;
 
 	pthread_mutex_lock(&eng->lock);
 	if (o->state == OP_REMOTE && !eng->door.frozen) /* else the core does not hear it */
@@ -328,7 +328,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	engine_locks_drop(eng->runtime.locks, &o->locks);
 	nfs4r_entry_put(e);
 	if (set_ids)
-		take_set_ids(eng, &oid, mode_left);
+		take_set_ids(eng, &oid, mode_remaining);
 }
 
 /* A forwarded operation belongs to the core; it is ours, and has a context, from EXECUTE to EXECUTED or RETRY. */
@@ -378,7 +378,7 @@ static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_m
 	if (o->state == OP_PARKED_PASSING)
 		update_op_move(eng, o, OP_PARKED);
 	else if (o->state == OP_PASSING)
-		update_op_move(eng, o, o->due == OP_DONE ? OP_OVER : OP_LEFT);
+		update_op_move(eng, o, o->due == OP_DONE ? OP_OVER : OP_ABANDONED);
 	if (eng->door.frozen)
 		pthread_cond_signal(&eng->update.idle_cond);
 }
@@ -518,7 +518,7 @@ static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64
  * A worker gives up on an operation: before anything happened it is cancelled, after that it is parked or waited for. Once all is over nothing is waited for: the
  * core may believe that it has sent what it has not.
  */
-static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *op)
+static bool abandon(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *op)
 {
 	if (!o->irrevocable || o->op->type == NFS4R_OP_CLOSE) {
 		event_op(eng, NFS4R_EV_OP_CANCEL, o, false);
@@ -557,7 +557,7 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 			o->op->status = NFS4R_DELAY;
 			break;
 		}
-		if (!waits_longer(eng, o, begun_ms, &longer) && give_up(eng, o, op)) {
+		if (!waits_longer(eng, o, begun_ms, &longer) && abandon(eng, o, op)) {
 			eng->update.nlonger -= longer;
 			update_op_deactivate(eng, o);
 			pthread_mutex_unlock(&eng->lock);
@@ -691,7 +691,7 @@ void update_ops_end_all(struct nfs4r_engine *eng)
 	while (eng->update.active) {
 		struct opctx *o = eng->update.active;
 
-		if (o->state == OP_LEFT) {
+		if (o->state == OP_ABANDONED) {
 			update_op_move(eng, o, OP_OVER);
 			update_op_deactivate(eng, o);
 			o->next = async;

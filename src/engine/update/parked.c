@@ -141,7 +141,7 @@ void update_ops_park_halted(struct nfs4r_engine *eng)
 		struct left *l;
 
 		next = o->active_next;
-		if (o->state != OP_LEFT || !update_op_park(eng, o))
+		if (o->state != OP_ABANDONED || !update_op_park(eng, o))
 			continue;
 		update_op_deactivate(eng, o);
 		l = malloc(sizeof(*l));

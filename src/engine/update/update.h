@@ -27,9 +27,9 @@ void update_ops_park_halted(struct nfs4r_engine *eng); /* halted: update_ops_wak
 /* ---- commit_wait.c ---- */
 bool update_commit_is_asked(const struct nfs4r_engine *eng); /* does a COMMIT wait for a majority? */
 /* As nfs4r_commit(), but the thread goes; @done on an executor (or here on error), soon after op_wait_ms at the latest. */
-typedef void (*held_fn)(struct nfs4r_engine *eng, void *arg, enum nfs4r_status st);
-void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, held_fn done, void *arg);
+typedef void (*commit_wait_fn)(struct nfs4r_engine *eng, void *arg, enum nfs4r_status st);
+void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, commit_wait_fn done, void *arg);
 void update_commit_expire(struct nfs4r_engine *eng, uint64_t now);
-void update_commit_held(struct nfs4r_engine *eng, uint64_t id); /* eng->lock held */
+void update_commit_quorum_durable(struct nfs4r_engine *eng, uint64_t id); /* eng->lock held */
 
 #endif

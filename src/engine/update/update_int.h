@@ -28,7 +28,7 @@ enum op_state {
 	OP_DRIVEN = 1,	   /* by its client's thread, until the end */
 	OP_COUNTED,	   /* the same; it has slept, and is counted among those that wait (wait_limit.c) */
 	OP_PASSING,	   /* asynchronous: by a thread that takes it as far as it goes without waiting */
-	OP_LEFT,	   /* asynchronous: it waits for the core, and no thread has it */
+	OP_ABANDONED,	   /* asynchronous: it waits for the core, and no thread has it */
 	OP_QUEUED,	   /* asynchronous: an executor is about to drive it */
 	OP_PARKED,	   /* its client has been told to ask again; no thread has it */
 	OP_PARKED_QUEUED,  /* the same; an executor is about to drive it, */
@@ -54,15 +54,15 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	enum op_due due;
 	bool irrevocable;	 /* sent or executed: from here on DELAY would be a lie */
 	pthread_cond_t cond;
-	struct held_locks wanted; /* of the next execution: the core may name them while those of this one are still held */
-	struct held_locks locks;
+	struct op_locks wanted; /* of the next execution: the core may name them while those of this one are still held */
+	struct op_locks locks;
 	struct nfs4r_entry *entry;
 	uint64_t parked_at_ms;
 	struct {		 /* of the execution under way */
 		bool kept;	 /* a stable WRITE: the journal has its bytes (log 4.10) */
 		bool changed;	 /* it failed after bytes had been written */
 		bool set_ids;	 /* it was not done because of set-id bits; this mode is the file's without them */
-		uint32_t mode_left;
+		uint32_t mode_remaining;
 		bool unasked;	 /* whether its caller may do that could not be told before INTENT: permission.c */
 	} run;
 };

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-struct held_wait;
+struct commit_wait;
 struct opctx;
 
 struct update_state { /* eng->update; all under lock, but for the counter */
@@ -15,8 +15,8 @@ struct update_state { /* eng->update; all under lock, but for the counter */
 	pthread_cond_t idle_cond; /* stop: somebody has left an operation */
 
 	/* commit_wait.c */
-	struct held_wait *holds;
-	uint64_t next_hold; /* the number of the last one */
+	struct commit_wait *commit_waits;
+	uint64_t next_commit_wait; /* the number of the last one */
 
 	uint64_t done; /* updates of clients since the start, with atomic calls */
 };

@@ -332,10 +332,10 @@ void store_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, cons
 	plan_apply(s, e, plan);
 	store_puts_apply(s, puts, nputs, pos);
 	store_log_add(&s->logs[e->log], e->lsn, pos, made);
-	store_log_advance(&s->logs[e->log], e->log, &s->mint[e->log]);
+	store_log_advance(&s->logs[e->log], e->log, &s->oid_watermark[e->log]);
 	pthread_rwlock_unlock(&s->view);
 	store_flight_end(s, e->log, e->lsn);
-	store_begun_end(s, e->log, e->lsn);
+	store_foreign_intent_end(s, e->log, e->lsn);
 }
 
 static enum nfs4r_status append_commit(struct nfs4r_store *s, const struct nfs4r_entry *e, bool own,
@@ -350,7 +350,7 @@ static enum nfs4r_status append_commit(struct nfs4r_store *s, const struct nfs4r
 	if (!bytes)
 		return NFS4R_NOMEM;
 	if (e->bytes_at)
-		store_rec_kept(w, e);
+		store_rec_inline(w, e);
 	before = w->len;
 	store_rec_begin(w, REC_COMMIT);
 	store_rec_commit_head(w, e, own);

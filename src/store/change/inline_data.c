@@ -43,7 +43,7 @@ bool nfs4r_store_keeps_bytes(struct nfs4r_store *s, const struct nfs4r_oid *oid)
 	return yes;
 }
 
-void store_rec_kept(struct nfs4r_wbuf *w, const struct nfs4r_entry *e)
+void store_rec_inline(struct nfs4r_wbuf *w, const struct nfs4r_entry *e)
 {
 	store_rec_begin(w, REC_BYTES);
 	store_rec_bytes(w, e->parts[0].oid.b, 16);
@@ -59,7 +59,7 @@ struct bytes {
 	const uint8_t *data;
 };
 
-static bool rd_kept(const struct nfs4r_rec_view *rec, struct nfs4r_kept_bytes *k, struct bytes *b)
+static bool rd_inline(const struct nfs4r_rec_view *rec, struct nfs4r_inline_bytes *k, struct bytes *b)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
 	const uint8_t *oid = rd_bytes(&r, 16);
@@ -81,27 +81,27 @@ enum nfs4r_status store_replay_bytes(struct nfs4r_store *s, const struct nfs4r_r
 {
 	struct bytes b;
 
-	if (!rd_kept(rec, &s->kept_next, &b))
+	if (!rd_inline(rec, &s->inline_next, &b))
 		return NFS4R_MALFORMED;
-	return FAULT(F_STORE_BYTES_LOOSE) ? store_kept_note(s, &(struct nfs4r_entry){ .bytes_at = rec->pos }) : NFS4R_OK;
+	return FAULT(F_STORE_BYTES_LOOSE) ? store_inline_note(s, &(struct nfs4r_entry){ .bytes_at = rec->pos }) : NFS4R_OK;
 }
 
-nfs4r_journal_pos store_kept_of(const struct nfs4r_store *s, nfs4r_journal_pos pos)
+nfs4r_journal_pos store_inline_of(const struct nfs4r_store *s, nfs4r_journal_pos pos)
 {
-	return s->kept_next.end == pos ? s->kept_next.pos : 0;
+	return s->inline_next.end == pos ? s->inline_next.pos : 0;
 }
 
-enum nfs4r_status store_kept_note(struct nfs4r_store *s, const struct nfs4r_entry *e)
+enum nfs4r_status store_inline_note(struct nfs4r_store *s, const struct nfs4r_entry *e)
 {
 	if (!e->bytes_at)
 		return NFS4R_OK;
-	if (!NFS4R_ROOM(s->kept, s->nkept, s->kept_cap))
+	if (!NFS4R_ROOM(s->inline_data, s->nkept, s->inline_cap))
 		return NFS4R_NOMEM;
-	s->kept[s->nkept++] = s->kept_next;
+	s->inline_data[s->nkept++] = s->inline_next;
 	return NFS4R_OK;
 }
 
-static bool counts(struct nfs4r_store *s, const struct nfs4r_kept_bytes *k)
+static bool counts(struct nfs4r_store *s, const struct nfs4r_inline_bytes *k)
 {
 	struct nfs4r_ref ref;
 	bool yes;
@@ -112,22 +112,22 @@ static bool counts(struct nfs4r_store *s, const struct nfs4r_kept_bytes *k)
 	return yes;
 }
 
-enum nfs4r_status nfs4r_store_each_kept(struct nfs4r_store *s, nfs4r_kept_fn fn, void *arg)
+enum nfs4r_status nfs4r_store_each_inline(struct nfs4r_store *s, nfs4r_inline_fn fn, void *arg)
 {
 	enum nfs4r_status st = NFS4R_OK;
 
 	for (uint32_t i = 0; i < s->nkept && st == NFS4R_OK; i++) {
-		struct nfs4r_kept_bytes k;
+		struct nfs4r_inline_bytes k;
 		struct nfs4r_rec_view rec;
 		struct bytes b;
 		uint8_t *buf;
 
-		if (!counts(s, &s->kept[i]))
+		if (!counts(s, &s->inline_data[i]))
 			continue;
-		buf = store_jnl_read(&s->jnl, s->kept[i].pos, &rec);
+		buf = store_jnl_read(&s->jnl, s->inline_data[i].pos, &rec);
 		if (!buf)
 			return NFS4R_IO;
-		st = rd_kept(&rec, &k, &b) ? fn(arg, &k.oid, b.off, b.data, b.len) : NFS4R_CORRUPT;
+		st = rd_inline(&rec, &k, &b) ? fn(arg, &k.oid, b.off, b.data, b.len) : NFS4R_CORRUPT;
 		free(buf);
 	}
 	return st;

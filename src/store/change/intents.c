@@ -290,7 +290,7 @@ enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_ent
 /* ---- begun ---------------------------------------------------------------- */
 
 /* Behind no marks, where who does not know of it does not look. */
-static void rec_begun(struct nfs4r_wbuf *w, const struct nfs4r_begun *b)
+static void rec_intent(struct nfs4r_wbuf *w, const struct nfs4r_foreign_intent *b)
 {
 	store_rec_begin(w, REC_MARKS);
 	store_rec_u32(w, 0);
@@ -305,7 +305,7 @@ static void rec_begun(struct nfs4r_wbuf *w, const struct nfs4r_begun *b)
 	store_rec_end(w);
 }
 
-static bool is_begun(const struct nfs4r_store *s, const struct nfs4r_entry *e)
+static bool has_intent(const struct nfs4r_store *s, const struct nfs4r_entry *e)
 {
 	for (uint32_t i = 0; i < s->nbegun; i++)
 		if (s->begun[i].log == e->log && s->begun[i].lsn == e->lsn)
@@ -315,7 +315,7 @@ static bool is_begun(const struct nfs4r_store *s, const struct nfs4r_entry *e)
 
 enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_entry *e)
 {
-	struct nfs4r_begun b = { .log = e->log, .lsn = e->lsn };
+	struct nfs4r_foreign_intent b = { .log = e->log, .lsn = e->lsn };
 	enum nfs4r_status st = NFS4R_NOMEM;
 	nfs4r_journal_pos pos;
 	struct nfs4r_wbuf *w;
@@ -325,13 +325,13 @@ enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_en
 	if (FAULT(F_STORE_BEGUN))
 		return NFS4R_OK;
 	pthread_mutex_lock(&s->change);
-	if (is_begun(s, e)) { /* it failed, and is tried again */
+	if (has_intent(s, e)) { /* it failed, and is tried again */
 		pthread_mutex_unlock(&s->change);
 		return NFS4R_OK;
 	}
 	if (NFS4R_ROOM(s->begun, s->nbegun, s->begun_cap)) {
 		w = store_change_begin(s);
-		rec_begun(w, &b);
+		rec_intent(w, &b);
 		st = store_jnl_append(&s->jnl, w, &pos);
 	}
 	if (st == NFS4R_OK)
@@ -340,7 +340,7 @@ enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_en
 	return st;
 }
 
-enum nfs4r_status store_begun_again(struct nfs4r_store *s)
+enum nfs4r_status store_foreign_intent_again(struct nfs4r_store *s)
 {
 	struct nfs4r_wbuf *w;
 	nfs4r_journal_pos pos;
@@ -349,11 +349,11 @@ enum nfs4r_status store_begun_again(struct nfs4r_store *s)
 		return NFS4R_OK;
 	w = store_change_begin(s);
 	for (uint32_t i = 0; i < s->nbegun; i++)
-		rec_begun(w, &s->begun[i]);
+		rec_intent(w, &s->begun[i]);
 	return store_jnl_append(&s->jnl, w, &pos);
 }
 
-void store_begun_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
+void store_foreign_intent_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
 {
 	for (uint32_t i = 0; i < s->nbegun;)
 		if (s->begun[i].log == log && s->begun[i].lsn == lsn)
@@ -362,9 +362,9 @@ void store_begun_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
 			i++;
 }
 
-enum nfs4r_status store_begun_replay(struct nfs4r_store *s, struct nfs4r_rd *r)
+enum nfs4r_status store_foreign_intent_replay(struct nfs4r_store *s, struct nfs4r_rd *r)
 {
-	struct nfs4r_begun b = { .log = rd_u16(r), .lsn = 0 };
+	struct nfs4r_foreign_intent b = { .log = rd_u16(r), .lsn = 0 };
 	uint32_t n;
 
 	b.lsn = rd_u64(r);
@@ -408,7 +408,7 @@ static int by_oid(const void *a, const void *b)
 	return nfs4r_oid_cmp(&((const struct nfs4r_extent *)a)->oid, &((const struct nfs4r_extent *)b)->oid);
 }
 
-enum nfs4r_status store_begun_drop(struct nfs4r_store *s)
+enum nfs4r_status store_foreign_intent_drop(struct nfs4r_store *s)
 {
 	enum nfs4r_status st = NFS4R_OK;
 

@@ -454,7 +454,7 @@ static bool seal(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
 	bool ok;
 
 	pthread_rwlock_wrlock(&s->view);
-	ok = store_log_seal(&s->logs[log], lsn, &s->mint[log]);
+	ok = store_log_seal(&s->logs[log], lsn, &s->oid_watermark[log]);
 	pthread_rwlock_unlock(&s->view);
 	if (ok)
 		store_flights_drop(s, log, NFS4R_AFTER_SEAL(lsn));
@@ -494,7 +494,7 @@ static void take_positions(struct nfs4r_store *s, const struct nfs4r_store_posit
 		if (s->logs[i].stable > p->applied[i])
 			s->logs[i].stable = p->applied[i];
 		store_log_clear(&s->logs[i]);
-		s->mint[i] = (struct nfs4r_inc){ p->mint_inc[i], p->mint_seq[i] };
+		s->oid_watermark[i] = (struct nfs4r_inc){ p->oid_inc[i], p->oid_seq[i] };
 	}
 	pthread_rwlock_unlock(&s->view);
 	store_flights_free(s);
@@ -515,8 +515,8 @@ enum nfs4r_status nfs4r_store_set_positions(struct nfs4r_store *s, const struct 
 	store_rec_begin(w, REC_POSITIONS);
 	for (int i = 1; i < NLOGS; i++) {
 		store_rec_u64(w, p->applied[i]);
-		store_rec_u64(w, p->mint_inc[i]);
-		store_rec_u64(w, p->mint_seq[i]);
+		store_rec_u64(w, p->oid_inc[i]);
+		store_rec_u64(w, p->oid_seq[i]);
 	}
 	store_rec_end(w);
 	st = store_jnl_append(&s->jnl, w, &pos);
@@ -532,8 +532,8 @@ void nfs4r_store_get_positions(struct nfs4r_store *s, struct nfs4r_store_positio
 	pthread_rwlock_rdlock(&s->view);
 	for (int i = 1; i < NLOGS; i++) {
 		out->applied[i] = s->logs[i].applied;
-		out->mint_inc[i] = s->mint[i].counter;
-		out->mint_seq[i] = s->mint[i].random;
+		out->oid_inc[i] = s->oid_watermark[i].counter;
+		out->oid_seq[i] = s->oid_watermark[i].random;
 	}
 	pthread_rwlock_unlock(&s->view);
 }
@@ -547,8 +547,8 @@ static enum nfs4r_status replay_positions(struct nfs4r_store *s, const struct nf
 
 	for (int i = 1; i < NLOGS; i++) {
 		p.applied[i] = rd_u64(&r);
-		p.mint_inc[i] = rd_u64(&r);
-		p.mint_seq[i] = rd_u64(&r);
+		p.oid_inc[i] = rd_u64(&r);
+		p.oid_seq[i] = rd_u64(&r);
 	}
 	if (r.bad)
 		return NFS4R_MALFORMED;
@@ -560,7 +560,7 @@ static enum nfs4r_status replay_positions(struct nfs4r_store *s, const struct nf
 	s->nbeyond = 0;
 	for (int i = 1; i < NLOGS; i++) {
 		store_log_found(&s->logs[i], s->meta.applied[i], s->meta.truncated[i]);
-		s->mint[i] = s->meta.mint[i];
+		s->oid_watermark[i] = s->meta.oid_watermark[i];
 	}
 	store_flights_free(s);
 	memset(s->last, 0, sizeof(s->last));

@@ -60,7 +60,7 @@ static enum nfs4r_status replay_marks(struct nfs4r_store *s, const struct nfs4r_
 
 		st = r.bad ? NFS4R_MALFORMED : store_replay_mark(s, oid, v);
 	}
-	return st == NFS4R_OK && r.left ? store_begun_replay(s, &r) : st;
+	return st == NFS4R_OK && r.left ? store_foreign_intent_replay(s, &r) : st;
 }
 
 enum nfs4r_status store_replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
@@ -98,10 +98,10 @@ enum nfs4r_status store_replay_commit(struct nfs4r_store *s, const struct nfs4r_
 
 	if (st != NFS4R_OK)
 		return st;
-	c.entry->bytes_at = store_kept_of(s, rec->pos);
+	c.entry->bytes_at = store_inline_of(s, rec->pos);
 	st = store_commit_reserve(s, c.entry, c.puts, c.nputs, &plan);
 	if (st == NFS4R_OK)
-		st = store_kept_note(s, c.entry);
+		st = store_inline_note(s, c.entry);
 	if (st == NFS4R_OK)
 		store_commit_apply(s, c.entry, c.puts, c.nputs, &plan, rec->pos);
 	store_plan_fini(&plan);
@@ -193,7 +193,7 @@ static enum nfs4r_status index_commit(struct nfs4r_store *s, const struct nfs4r_
 	if (h->lsn > s->meta.applied[h->log] && !note_beyond(s, h))
 		return NFS4R_NOMEM;
 	store_log_add(l, h->lsn, rec->pos, &h->created);
-	store_log_advance(l, h->log, &s->mint[h->log]);
+	store_log_advance(l, h->log, &s->oid_watermark[h->log]);
 	store_flight_end(s, h->log, h->lsn);
 	return NFS4R_OK;
 }
@@ -256,7 +256,7 @@ static enum nfs4r_status see_open(struct nfs4r_scan *sc, const struct nfs4r_rec_
 	sc->inc.counter = rd_u64(&r);
 	sc->inc.random = rd_u64(&r);
 	boot = rd_bytes(&r, BOOT_ID_LEN);
-	if (r.bad || sc->inc.counter >> MINT_GEN_SHIFT) /* the next one's OIDs would be those of another generation */
+	if (r.bad || sc->inc.counter >> OID_GEN_SHIFT) /* the next one's OIDs would be those of another generation */
 		return NFS4R_MALFORMED;
 	memcpy(sc->last_boot, boot, BOOT_ID_LEN);
 	sc->last_boot[BOOT_ID_LEN - 1] = 0;

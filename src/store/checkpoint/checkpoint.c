@@ -40,7 +40,7 @@ static enum nfs4r_status freeze(struct nfs4r_store *s)
 
 	pthread_mutex_lock(&s->change);
 	pos = atomic_load(&s->jnl.tail);
-	st = store_begun_again(s);
+	st = store_foreign_intent_again(s);
 	if (st == NFS4R_OK)
 		st = store_fresh_make(s, s->logs, true, &fresh);
 	if (st == NFS4R_OK) {
@@ -535,7 +535,7 @@ enum nfs4r_status nfs4r_store_checkpoint_telling(struct nfs4r_store *s, int (*sy
 	const struct wish w = { sync_files, safe, arg };
 	nfs4r_lsn shared[NFS4R_SERVERS_MAX + 1], now[NLOGS];
 	enum nfs4r_status st;
-	bool told = false;
+	bool reported = false;
 	uint64_t mine;
 
 	pthread_mutex_lock(&s->ckpt_lock);
@@ -547,7 +547,7 @@ enum nfs4r_status nfs4r_store_checkpoint_telling(struct nfs4r_store *s, int (*sy
 		s->ckpt_begun++;
 		pthread_mutex_unlock(&s->ckpt_lock);
 		st = run(s, &w);
-		told = true;
+		reported = true;
 		pthread_rwlock_rdlock(&s->view); /* the end of a log changes it, too */
 		for (int i = 0; i < NLOGS; i++)
 			now[i] = s->logs[i].stable;
@@ -564,7 +564,7 @@ enum nfs4r_status nfs4r_store_checkpoint_telling(struct nfs4r_store *s, int (*sy
 	pthread_mutex_unlock(&s->ckpt_lock);
 	if (stable)
 		memcpy(stable, shared, sizeof(shared));
-	if (safe && !told && st == NFS4R_OK) /* another one's, which told only who had asked for it */
+	if (safe && !reported && st == NFS4R_OK) /* another one's, which told only who had asked for it */
 		safe(arg, shared);
 	return st;
 }

@@ -53,7 +53,7 @@ static void shadow_free(struct nfs4r_store *w)
 	store_db_unshare(&w->db);
 	pthread_rwlock_destroy(&w->view);
 	store_ov_free(w->active);
-	free(w->kept);
+	free(w->inline_data);
 	free(w);
 }
 
@@ -72,7 +72,7 @@ static struct nfs4r_store *shadow_new(const struct nfs4r_store *s)
 	store_db_share(&w->db, &s->db);
 	for (int i = 0; i < NLOGS; i++) {
 		store_log_found(&w->logs[i], s->lmdb.applied[i], s->lmdb.truncated[i]);
-		w->mint[i] = s->lmdb.mint[i];
+		w->oid_watermark[i] = s->lmdb.oid_watermark[i];
 	}
 	ok = w->active != NULL;
 	for (uint32_t i = 0; i < s->nbeyond && ok; i++) {
@@ -411,7 +411,7 @@ static enum nfs4r_status finish(struct aside *a)
 		st = store_fresh_make(s, a->w->logs, false, &a->fresh);
 	a->base = a->w->active;
 	if (st == NFS4R_OK)
-		st = store_begun_again(s);
+		st = store_foreign_intent_again(s);
 	if (st == NFS4R_OK && a->first) {
 		pos = atomic_load(&s->jnl.tail);
 		st = write_records(a, &pos);

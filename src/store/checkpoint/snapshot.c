@@ -130,6 +130,6 @@ void store_freeze_note(struct nfs4r_store *s, struct nfs4r_fresh *f, nfs4r_journ
 	for (int i = 0; i < NLOGS; i++) {
 		m->applied[i] = s->logs[i].applied;
 		m->truncated[i] = store_log_truncated(&s->logs[i]);
-		m->mint[i] = s->mint[i];
+		m->oid_watermark[i] = s->oid_watermark[i];
 	}
 }

@@ -272,8 +272,8 @@ int store_db_put_meta(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_meta
 	for (int i = 0; i < NLOGS; i++, p += 32) {
 		put_be64(p, m->applied[i]);
 		put_be64(p + 8, m->truncated[i]);
-		put_be64(p + 16, m->mint[i].counter);
-		put_be64(p + 24, m->mint[i].random);
+		put_be64(p + 16, m->oid_watermark[i].counter);
+		put_be64(p + 24, m->oid_watermark[i].random);
 	}
 	put_be64(p, m->inc.counter);
 	put_be64(p + 8, m->inc.random);
@@ -296,8 +296,8 @@ static void decode_meta(const uint8_t *bytes, struct nfs4r_meta *m)
 	for (int i = 0; i < NLOGS; i++) {
 		m->applied[i] = rd_u64(&r);
 		m->truncated[i] = rd_u64(&r);
-		m->mint[i].counter = rd_u64(&r);
-		m->mint[i].random = rd_u64(&r);
+		m->oid_watermark[i].counter = rd_u64(&r);
+		m->oid_watermark[i].random = rd_u64(&r);
 	}
 	m->inc.counter = rd_u64(&r);
 	m->inc.random = rd_u64(&r);
@@ -321,7 +321,7 @@ enum nfs4r_status store_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, 
 			rc = MDB_CORRUPTED;
 		else if (m->format == NFS4R_DISK_FORMAT)
 			decode_meta(val.mv_data, m);
-		if (m->inc.counter >> MINT_GEN_SHIFT)
+		if (m->inc.counter >> OID_GEN_SHIFT)
 			rc = MDB_CORRUPTED;
 	}
 	if (!rc) {

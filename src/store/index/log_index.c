@@ -156,7 +156,7 @@ const struct nfs4r_logent *store_log_at(const struct nfs4r_log *l, nfs4r_lsn lsn
 	return r ? run_at(r, lsn) : NULL;
 }
 
-void store_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *mint)
+void store_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *watermark)
 {
 	const struct nfs4r_logent *e;
 
@@ -166,9 +166,9 @@ void store_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_
 		l->applied++;
 		if (!e->seq || (e->inc & 0xffff) != owner)
 			continue;
-		if (inc > mint->counter || (inc == mint->counter && e->seq > mint->random)) {
-			mint->counter = inc;
-			mint->random = e->seq;
+		if (inc > watermark->counter || (inc == watermark->counter && e->seq > watermark->random)) {
+			watermark->counter = inc;
+			watermark->random = e->seq;
 		}
 	}
 }
@@ -230,15 +230,15 @@ void store_log_truncate(struct nfs4r_log *l, nfs4r_lsn until)
 }
 
 /* Nothing that was created in the ended generation and is not here will come. */
-static void mint_ends(struct nfs4r_inc *mint, nfs4r_lsn seal)
+static void oid_watermark_ends(struct nfs4r_inc *watermark, nfs4r_lsn seal)
 {
-	uint64_t inc = ((NFS4R_GEN(seal) + 1) << MINT_GEN_SHIFT) - 1;
+	uint64_t inc = ((NFS4R_GEN(seal) + 1) << OID_GEN_SHIFT) - 1;
 
-	if (inc > mint->counter)
-		*mint = (struct nfs4r_inc){ inc, UINT64_MAX };
+	if (inc > watermark->counter)
+		*watermark = (struct nfs4r_inc){ inc, UINT64_MAX };
 }
 
-bool store_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *mint)
+bool store_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *watermark)
 {
 	nfs4r_lsn after = NFS4R_AFTER_SEAL(seal);
 
@@ -261,7 +261,7 @@ bool store_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *mint)
 	if (l->stable >= seal)
 		l->stable = after;
 	l->applied = after;
-	mint_ends(mint, seal);
+	oid_watermark_ends(watermark, seal);
 	return true;
 }
 

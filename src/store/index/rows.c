@@ -102,7 +102,7 @@ static enum nfs4r_known absent(const struct nfs4r_store *s, const struct nfs4r_o
 
 	if (creator < 1 || creator > NFS4R_SERVERS_MAX)
 		return NFS4R_DEAD; /* no server can have made it */
-	m = &s->mint[creator];
+	m = &s->oid_watermark[creator];
 	if (inc < m->counter || (inc == m->counter && seq <= m->random))
 		return NFS4R_DEAD;
 	return store_log_made(&s->logs[creator], oid) ? NFS4R_DEAD : NFS4R_NOT_YET;

@@ -16,7 +16,7 @@ static bool is_beyond(const struct nfs4r_journal *j, uint32_t i, uint64_t max_by
 	return end - j->segs[i].start + j->segment_bytes > max_bytes || (max_age_s && j->segs[i + 1].born + max_age_s <= now_s);
 }
 
-void nfs4r_store_kept(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_age_s, uint64_t now_s, struct nfs4r_store_kept *out)
+void nfs4r_store_retained(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_age_s, uint64_t now_s, struct nfs4r_store_retained *out)
 {
 	const struct nfs4r_journal *j = &s->jnl;
 

@@ -82,7 +82,7 @@ enum nfs4r_status store_found_state(struct nfs4r_store *s)
 	for (int i = 0; i < NLOGS; i++) {
 		store_log_found(&s->logs[i], s->meta.applied[i], s->meta.truncated[i]);
 		s->logs[i].stable = s->meta.applied[i];
-		s->mint[i] = s->meta.mint[i];
+		s->oid_watermark[i] = s->meta.oid_watermark[i];
 	}
 	return load_marks(s);
 }

@@ -331,7 +331,7 @@ static enum nfs4r_status new_cut(struct nfs4r_scan *sc)
  * Walk the journal, again when it says, or this walk finds, that entries already taken lie behind a hole that
  * a crash of the machine tore: what the entries in the hole did is not known, so they must have no effect.
  */
-static enum nfs4r_status scan_until_settled(struct nfs4r_scan *sc)
+static enum nfs4r_status scan_until_decided(struct nfs4r_scan *sc)
 {
 	struct nfs4r_store *s = sc->s;
 	enum nfs4r_status st;
@@ -478,7 +478,7 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 
 	info->files_failed = s->files_noted = store_files_noted(s);
 	s->jnl.noted = store_jnl_is_noted(&s->jnl);
-	st = scan_until_settled(sc);
+	st = scan_until_decided(sc);
 	if (st == NFS4R_OK)
 		st = check_logs(sc);
 	if (st == NFS4R_OK)
@@ -498,7 +498,7 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 	info->end = sc->idle ? sc->idle : sc->end;
 	s->meta.tail_lost = sc->lost;
 	s->meta.inc = sc->inc;
-	st = store_begun_drop(s);
+	st = store_foreign_intent_drop(s);
 	if (st != NFS4R_OK)
 		return nfs4r_refuse(sc->why, st, "out of memory");
 	st = load_intents(s);

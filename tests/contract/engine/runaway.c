@@ -135,7 +135,7 @@ static void serve(int fd)
 		if (o.what == ASK_TEXTS)
 			do_ask_texts(&o);
 		if (o.what == HOLD)
-			nfs4r_rpc_hold(rpc, 1, o.hold);
+			nfs4r_rpc_pause(rpc, 1, o.hold);
 		if (o.what == LEAVE)
 			nfs4r_rpc_stop(rpc);
 		a = (struct answers){ .bytes = bytes, .delay = delay };

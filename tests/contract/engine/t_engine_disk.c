@@ -212,7 +212,7 @@ static void an_empty_disk_of_a_member(void **state)
 
 static void an_empty_disk_with_controls(void **state)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = 3 };
+	struct nfs4r_event ev = { .type = NFS4R_EV_ABANDON, .peer = 3 };
 	struct cluster *c = *state;
 	struct tree t;
 

@@ -70,7 +70,7 @@ static void number(struct nfs4r_oid *out, uint64_t n)
 
 struct block {
 	struct cluster *c;
-	struct held_locks locks;
+	struct op_locks locks;
 	struct nfs4r_engine *eng;
 	struct nfs4r_oid oid;
 	pthread_t thread;

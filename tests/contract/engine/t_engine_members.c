@@ -101,9 +101,9 @@ static json_t *add(struct cluster *c, int at, int id)
 	return a;
 }
 
-static json_t *take_out(struct cluster *c, int at, int id, bool give_up)
+static json_t *take_out(struct cluster *c, int at, int id, bool abandon)
 {
-	json_t *req = json_pack("{s:i, s:b, s:b}", "server", id, "abandon", give_up, "yes", true), *a = admin_remove_server(c->site[at].eng, req);
+	json_t *req = json_pack("{s:i, s:b, s:b}", "server", id, "abandon", abandon, "yes", true), *a = admin_remove_server(c->site[at].eng, req);
 
 	json_decref(req);
 	return a;
@@ -299,11 +299,11 @@ static void lose_lease(struct site *s)
 	struct nfs4r_core_view v;
 
 	get_view(s, &v);
-	for (int i = 0; i < 1000 && v.lease_left_ms; i++) {
+	for (int i = 0; i < 1000 && v.lease_remaining_ms; i++) {
 		pause_ms(10);
 		get_view(s, &v);
 	}
-	assert_int_equal(v.lease_left_ms, 0);
+	assert_int_equal(v.lease_remaining_ms, 0);
 }
 
 static void wait_no_lease(struct site *s)

@@ -419,7 +419,7 @@ static void what_is_kept_is_synced_before_another_changes_it(void **state)
 	assert_int_equal(nfs4r_store_row(s->eng->store, &t.over, &row), NFS4R_KNOWN);
 	e->nparts = 1;
 	e->parts[0] = (struct nfs4r_part){ .oid = t.over, .before = row.version, .after = row.version + 1, .effect = NFS4R_EFF_WRITE, .off = 9, .len = 4 };
-	assert_int_equal(engine_sync_kept(s->eng, e), NFS4R_OK);
+	assert_int_equal(engine_sync_inline(s->eng, e), NFS4R_OK);
 	nfs4r_entry_put(e);
 	cluster_lose_power(c, EVERYBODY, 0);
 	expect_shell("keptt was", "cat %s/dir/over", s->data);

@@ -263,7 +263,7 @@ static void a_question_under_way_is_answered_here(void **state)
 static nfs4r_version told_of(struct site *s, const struct nfs4r_oid *oid)
 {
 	pthread_mutex_lock(&s->eng->lock);
-	nfs4r_version told = nfs4r_core_closed_at(s->eng->core, oid, 1).told;
+	nfs4r_version told = nfs4r_core_closed_at(s->eng->core, oid, 1).owner_version;
 	pthread_mutex_unlock(&s->eng->lock);
 	return told;
 }

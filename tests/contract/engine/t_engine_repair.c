@@ -324,7 +324,7 @@ static void names_are_changed_one_after_the_other(void **state)
 	struct cluster *c = *state;
 	struct site *s = &c->site[3];
 	struct nfs4r_oid root = site_root(s), a = make(&c->site[1], NFS4R_OP_MKDIR, &root, "a"), f = make_file(&c->site[1], &a, "f", "f"), g;
-	struct held_locks own = { .n = 1, .want = { { .oid = a, .whole = true } } };
+	struct op_locks own = { .n = 1, .want = { { .oid = a, .whole = true } } };
 
 	cluster_settle(c);
 	engine_locks_take(s->eng->runtime.locks, &own);

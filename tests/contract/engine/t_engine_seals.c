@@ -126,9 +126,9 @@ static int teardown_mounts(void **state)
 	return cluster_teardown(state);
 }
 
-static void give_up(struct site *s, nfs4r_server_id who)
+static void abandon(struct site *s, nfs4r_server_id who)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = who };
+	struct nfs4r_event ev = { .type = NFS4R_EV_ABANDON, .peer = who };
 	char why[200] = "";
 	uint64_t lost;
 	enum nfs4r_status st = NFS4R_INVAL;
@@ -137,7 +137,7 @@ static void give_up(struct site *s, nfs4r_server_id who)
 		if (i)
 			pause_ms(10);
 		pthread_mutex_lock(&s->eng->lock);
-		st = nfs4r_core_may_give_up(s->eng->core, who, &lost, why, sizeof(why));
+		st = nfs4r_core_may_abandon(s->eng->core, who, &lost, why, sizeof(why));
 		if (st == NFS4R_OK)
 			engine_step(s->eng, &ev);
 		pthread_mutex_unlock(&s->eng->lock);
@@ -250,7 +250,7 @@ static void a_server_that_was_given_up_comes_back(void **state)
 
 	part(c, &t);
 	verifier = nfs4r_verifier(c->site[1].eng);
-	give_up(&c->site[1], 3);
+	abandon(&c->site[1], 3);
 	wait_sealed(&c->site[1], 3);
 	wait_sealed(&c->site[2], 3);
 	assert_true(nfs4r_verifier(c->site[1].eng) != verifier); /* unstable data may be gone */
@@ -277,7 +277,7 @@ static void what_was_undone_is_as_before(void **state)
 	struct tree t;
 
 	part(c, &t);
-	give_up(&c->site[2], 3);
+	abandon(&c->site[2], 3);
 	wait_sealed(&c->site[2], 3);
 	cluster_start(c, 3);
 	site_says(&c->site[3], "resync complete, from server", 30);
@@ -301,7 +301,7 @@ static void a_repair_that_is_interrupted_begins_again(void **state)
 	struct tree t;
 
 	part(c, &t);
-	give_up(&c->site[1], 3);
+	abandon(&c->site[1], 3);
 	wait_sealed(&c->site[1], 3);
 	wait_sealed(&c->site[2], 3);
 	dirlops_slow_writes(1500); /* of all servers: the repair makes some of them, all at a time */
@@ -339,7 +339,7 @@ static void what_is_in_doubt_is_settled_before_a_repair(void **state)
 	struct tree t;
 
 	part_by(c, &t, lose_power);
-	give_up(&c->site[1], 3);
+	abandon(&c->site[1], 3);
 	wait_sealed(&c->site[1], 3);
 	wait_sealed(&c->site[2], 3);
 	starts_slowly = s;
@@ -470,7 +470,7 @@ static void what_is_undone_waits_for_room(void **state)
 		skip();
 	}
 	part(c, &t);
-	give_up(&c->site[1], 3);
+	abandon(&c->site[1], 3);
 	wait_sealed(&c->site[1], 3);
 	wait_sealed(&c->site[2], 3);
 	snprintf(conflicts, sizeof(conflicts), "%s/conflicts", c->site[3].store);
@@ -501,7 +501,7 @@ static void a_repair_that_cannot_be_synced_halts(void **state)
 	struct tree t;
 
 	part(c, &t);
-	give_up(&c->site[1], 3);
+	abandon(&c->site[1], 3);
 	wait_sealed(&c->site[1], 3);
 	wait_sealed(&c->site[2], 3);
 	dirlops_slow_writes(1500);
@@ -588,7 +588,7 @@ static void no_majority_no_answer(void **state)
 
 static bool is_waiting(struct site *s, const struct nfs4r_oid *oid)
 {
-	struct nfs4r_left left;
+	struct nfs4r_fuzzy_object left;
 
 	pthread_mutex_lock(&s->eng->lock);
 	enum nfs4r_exactness x = nfs4r_core_exactness(s->eng->core, oid, &left);

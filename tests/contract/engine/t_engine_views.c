@@ -365,7 +365,7 @@ static void what_was_told_is_read_where_it_is(void **state)
 {
 	struct cluster *c = *state;
 	struct site *s = &c->site[2];
-	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = 1, .oid = root_file(&c->site[1], "f", "old") };
+	struct nfs4r_event ev = { .type = NFS4R_EV_OWNER_VERSION, .peer = 1, .oid = root_file(&c->site[1], "f", "old") };
 	struct nfs4r_row row;
 	bool local;
 

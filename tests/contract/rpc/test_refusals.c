@@ -455,7 +455,7 @@ static void test_held_until_it_begins(void **state)
 	uint64_t end;
 	int fd;
 
-	w->s[1].cfg.held = true;
+	w->s[1].cfg.paused = true;
 	world_start_all(w);
 	assert_int_equal(raw_connect("127.0.0.1", &w->s[0].cfg.servers[1]), -1);
 	end = world_now_ns() + 300000000;
@@ -467,7 +467,7 @@ static void test_held_until_it_begins(void **state)
 	assert_int_equal(nfs4r_rpc_begin(w->s[1].rpc, why), NFS4R_OK);
 	world_stop(w, 1);
 	start_fails(w, 0, "cannot listen on 127.0.0.1"); /* held or not, a port that is in use is found at once */
-	w->s[0].cfg.held = true;
+	w->s[0].cfg.paused = true;
 	start_fails(w, 0, "cannot listen on 127.0.0.1");
 	world_start(w, 1);
 	fd = raw_listen(&w->s[1].cfg.servers[1]); /* somebody is quicker */

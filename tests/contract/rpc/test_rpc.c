@@ -358,7 +358,7 @@ static void test_a_held_lane_waits(void **state)
 	}
 	world_start_all(w);
 	world_wait_all_up(w);
-	nfs4r_rpc_hold(w->s[1].rpc, 1, true);
+	nfs4r_rpc_pause(w->s[1].rpc, 1, true);
 	for (int i = 0; i < 32; i++) /* more than the kernels take */
 		assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 2, NFS4R_LANE_REQUEST, m), NFS4R_OK);
 	send_question(&w->s[0], 2, 1);
@@ -369,13 +369,13 @@ static void test_a_held_lane_waits(void **state)
 	world_wait(&w->s[1], world_now_ns() > end);
 	assert_in_range(world_get(&w->s[1], w_s->messages), 1, 2);
 	assert_in_range(nfs4r_rpc_answers(w->s[0].rpc, 2), 8u << 20, 33u << 20);
-	nfs4r_rpc_hold(w->s[1].rpc, 1, false);
+	nfs4r_rpc_pause(w->s[1].rpc, 1, false);
 	world_wait(&w->s[1], w_s->last_question == 1 && w_s->messages == 34);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(world_get(&w->s[i], w_s->downs[2 - i]), 0);
 	world_wait(&w->s[0], nfs4r_rpc_answers(w_s->rpc, 2) == 0);
 
-	nfs4r_rpc_hold(w->s[1].rpc, 1, true);
+	nfs4r_rpc_pause(w->s[1].rpc, 1, true);
 	for (int i = 0; i < 32; i++)
 		assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 2, NFS4R_LANE_REQUEST, m), NFS4R_OK);
 	world_stop(w, 1); /* what nobody takes any more counts no more */

@@ -227,7 +227,7 @@ struct nfs4r_entry *e_create(struct fx *f, nfs4r_server_id log, const struct nfs
 	struct nfs4r_part *p;
 
 	if (log == f->cfg.self)
-		nfs4r_store_mint(f->s, made);
+		nfs4r_store_oid_watermark(f->s, made);
 	else
 		nfs4r_oid_make(made, log, 1, ++f->seq[log]);
 	e->op = type == NFS4R_TYPE_FILE	   ? NFS4R_OP_CREATE :

@@ -59,7 +59,7 @@ static void expect_kept(const char *want)
 {
 	char got[400] = "";
 
-	assert_int_equal(nfs4r_store_each_kept(f.s, print, got), NFS4R_OK);
+	assert_int_equal(nfs4r_store_each_inline(f.s, print, got), NFS4R_OK);
 	assert_string_equal(got, want);
 }
 

@@ -147,7 +147,7 @@ static void test_mint_tells_dead_from_not_yet(void **state)
 	assert_int_equal(nfs4r_store_row(f.s, &oid, NULL), NFS4R_DEAD);
 	nfs4r_oid_make(&oid, 0, 0, 99);
 	assert_int_equal(nfs4r_store_row(f.s, &oid, NULL), NFS4R_DEAD);
-	nfs4r_store_mint(f.s, &oid);
+	nfs4r_store_oid_watermark(f.s, &oid);
 	assert_int_equal(nfs4r_store_row(f.s, &oid, NULL), NFS4R_NOT_YET);
 	fx_checkpoint(&f);
 	fx_close(&f);
@@ -592,28 +592,28 @@ static void test_what_is_kept_beyond_a_bound(void **state)
 {
 	struct nfs4r_oid oid = mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
 	uint64_t now = (uint64_t)time(NULL), bound;
-	struct nfs4r_store_kept k;
+	struct nfs4r_store_retained k;
 
 	for (int i = 0; i < 200; i++)
 		commit(&f, e_write(&f, 1 + i % 2, &oid));
 	fx_checkpoint(&f);
-	nfs4r_store_kept(f.s, UINT64_MAX / 2, 0, now, &k);
+	nfs4r_store_retained(f.s, UINT64_MAX / 2, 0, now, &k);
 	assert_int_equal(k.beyond[1], 0);
 	assert_true(k.age_s <= 60);
 	bound = k.bytes / 2;
-	nfs4r_store_kept(f.s, bound, 0, now, &k);
+	nfs4r_store_retained(f.s, bound, 0, now, &k);
 	assert_in_range(k.beyond[1], 40, 95);
 	assert_in_range(k.beyond[2], 40, 95);
 	for (nfs4r_server_id log = 1; log <= 2; log++)
 		nfs4r_store_truncate(f.s, log, k.beyond[log]);
 	fx_checkpoint(&f);
 	assert_log(2, k.beyond[2] + 1);
-	nfs4r_store_kept(f.s, bound, 0, now, &k);
+	nfs4r_store_retained(f.s, bound, 0, now, &k);
 	assert_true(k.bytes <= bound);
-	nfs4r_store_kept(f.s, UINT64_MAX / 2, 2000, now + 1000, &k);
+	nfs4r_store_retained(f.s, UINT64_MAX / 2, 2000, now + 1000, &k);
 	assert_in_range(k.age_s, 900, 1100);
 	assert_int_equal(k.beyond[2], 0);
-	nfs4r_store_kept(f.s, UINT64_MAX / 2, 500, now + 1000, &k);
+	nfs4r_store_retained(f.s, UINT64_MAX / 2, 500, now + 1000, &k);
 	assert_in_range(k.beyond[2], 90, 100);
 }
 

@@ -250,15 +250,15 @@ static void test_own_objects_of_a_new_generation(void **state)
 	struct nfs4r_oid before, after;
 
 	mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
-	nfs4r_store_mint(f.s, &before);
+	nfs4r_store_oid_watermark(f.s, &before);
 	seal(1, 1);
 	assert_int_equal(nfs4r_store_row(f.s, &before, NULL), NFS4R_DEAD);
-	nfs4r_store_mint(f.s, &after);
+	nfs4r_store_oid_watermark(f.s, &after);
 	assert_int_equal(nfs4r_store_row(f.s, &after, NULL), NFS4R_NOT_YET);
 	mk(&f, &f.root, "b", NFS4R_TYPE_FILE);
 	fx_crash(&f);
 	fx_open_ok(&f);
-	nfs4r_store_mint(f.s, &after);
+	nfs4r_store_oid_watermark(f.s, &after);
 	assert_int_equal(nfs4r_store_row(f.s, &after, NULL), NFS4R_NOT_YET);
 }
 

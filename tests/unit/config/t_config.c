@@ -140,7 +140,7 @@ static bool compares(const struct nfs4r_rpc_config *rpc, const char *key)
 {
 	for (uint32_t i = 0; i < rpc->nkeys; i++)
 		if (strcmp(rpc->keys[i].key, key) == 0)
-			return !rpc->keys[i].differs && !rpc->keys[i].told;
+			return !rpc->keys[i].differs && !rpc->keys[i].reported;
 	return false;
 }
 

@@ -414,7 +414,7 @@ static void rows_go_away(void **state)
 	net_free(n);
 }
 
-/* Control 6.9, TOLD_MAX: the oldest note goes, with its row, and a start takes all of them back. */
+/* Control 6.9, MONOTONIC_READS_MAX: the oldest note goes, with its row, and a start takes all of them back. */
 static void what_was_told_is_bounded(void **state)
 {
 	const uint32_t max = 65536, more = 3;

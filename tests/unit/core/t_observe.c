@@ -69,7 +69,7 @@ static void latencies_are_measured(void **state)
 	assert_in_range(st.forward.sum_ms, 20, 40);
 	net_quiet(n);
 	nfs4r_core_get_stats(n->s[2].core, &st);
-	assert_int_equal(st.settled.n - before.settled.n, 1);
+	assert_int_equal(st.acked_by_all.n - before.acked_by_all.n, 1);
 	assert_int_equal(st.release.n - before.release.n, 1);
 	net_free(n);
 }

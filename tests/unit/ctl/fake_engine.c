@@ -339,7 +339,7 @@ void nfs4r_core_each_waiting(const struct nfs4r_core *c, bool (*fn)(void *arg, c
 			return;
 }
 
-enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len)
+enum nfs4r_status nfs4r_core_may_abandon(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len)
 {
 	struct fake *f = of(c);
 
@@ -353,13 +353,13 @@ void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out
 	*out = of(c)->room;
 }
 
-void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nfs4r_servers *late)
+void nfs4r_core_retained_for(const struct nfs4r_core *c, nfs4r_servers *retained_for, nfs4r_servers *late)
 {
-	*kept_for = of(c)->kept_for;
+	*retained_for = of(c)->retained_for;
 	*late = of(c)->late;
 }
 
-void nfs4r_store_kept(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_age_s, uint64_t now_s, struct nfs4r_store_kept *out)
+void nfs4r_store_retained(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_age_s, uint64_t now_s, struct nfs4r_store_retained *out)
 {
 	*out = ((struct fake *)s)->kept;
 }
@@ -379,9 +379,9 @@ enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id
 	return may_change(of(c), NFS4R_BIT(s), why, why_len);
 }
 
-enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool give_up, uint64_t *lost, char *why, size_t why_len)
+enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool abandon, uint64_t *lost, char *why, size_t why_len)
 {
-	*lost = give_up ? of(c)->lost : 0;
+	*lost = abandon ? of(c)->lost : 0;
 	return may_change(of(c), NFS4R_BIT(s), why, why_len);
 }
 
@@ -411,8 +411,8 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 
 	f->changes = 3;
 	switch (ev->type) {
-	case NFS4R_EV_GIVE_UP:
-		f->given_up = ev->peer;
+	case NFS4R_EV_ABANDON:
+		f->abandoned = ev->peer;
 		break;
 	case NFS4R_EV_ADD_SERVER:
 		for (uint32_t i = 0; i < ev->nall; i++) {
@@ -563,7 +563,7 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
 	return NFS4R_OK;
 }
 
-void nfs4r_rpc_hold(struct nfs4r_rpc *rpc, nfs4r_server_id peer, bool hold)
+void nfs4r_rpc_pause(struct nfs4r_rpc *rpc, nfs4r_server_id peer, bool hold)
 {
 }
 

@@ -36,10 +36,10 @@ struct fake {
 	struct nfs4r_core_peer peer[NFS4R_SERVERS_MAX + 1];
 	nfs4r_lsn own_end;
 	nfs4r_server_id may_give_up;	     /* that one may */
-	_Atomic nfs4r_server_id given_up;    /* that one was */
+	_Atomic nfs4r_server_id abandoned;    /* that one was */
 	uint64_t lost;
-	nfs4r_servers kept_for, late; /* what is kept for whom, and how much */
-	struct nfs4r_store_kept kept;
+	nfs4r_servers retained_for, late; /* what is kept for whom, and how much */
+	struct nfs4r_store_retained kept;
 	nfs4r_servers may_change;    /* these may be added, taken out, stay alone */
 	nfs4r_server_id refuses;     /* adding it comes to nothing */
 	uint32_t changes;	     /* looks at the view until what was asked for is done */

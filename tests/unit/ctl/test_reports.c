@@ -89,14 +89,14 @@ static void status_tells_state_and_lag(void **state)
 	json_decref(a);
 }
 
-static void expect_warning(struct one *t, uint64_t age_s, uint64_t bytes, nfs4r_servers kept_for, nfs4r_servers late, const char *want)
+static void expect_warning(struct one *t, uint64_t age_s, uint64_t bytes, nfs4r_servers retained_for, nfs4r_servers late, const char *want)
 {
 	json_t *a, *r;
 
 	pthread_mutex_lock(&t->f[0]->eng.lock);
-	t->f[0]->kept_for = kept_for;
+	t->f[0]->retained_for = retained_for;
 	t->f[0]->late = late;
-	t->f[0]->kept = (struct nfs4r_store_kept){ .bytes = bytes, .age_s = age_s };
+	t->f[0]->kept = (struct nfs4r_store_retained){ .bytes = bytes, .age_s = age_s };
 	pthread_mutex_unlock(&t->f[0]->eng.lock);
 	a = ask(t, "status");
 	r = json_object_get(a, "retention");
@@ -393,7 +393,7 @@ static void stats_are_counters_and_latencies(void **state)
 	struct nfs4r_core_stats *st = &t->f[0]->stats;
 	json_t *a, *l;
 
-	st->promotions = 3;
+	st->escalations = 3;
 	st->won = (struct nfs4r_core_hist){ .n = 4, .sum_ms = 322, .max_ms = 82, .bucket = { [7] = 4 } };
 	a = ask(t, "stats");
 	assert_int_equal(get_num(json_object_get(a, "core"), "elections"), 42);

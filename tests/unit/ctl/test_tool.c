@@ -180,14 +180,14 @@ static void abandoning_a_server_asks_for_confirmation(void **state)
 	assert_int_equal(answered("abandon 3", "no\n"), 0);
 	has("announced 17 updates");
 	has("Nothing was changed.");
-	assert_int_equal(f[0]->given_up, 0);
+	assert_int_equal(f[0]->abandoned, 0);
 	assert_int_equal(answered("abandon 3", "yes\n"), 0);
 	has("Server 3 is abandoned, with 17 updates");
-	assert_int_equal(f[0]->given_up, 3);
-	f[0]->given_up = 0;
+	assert_int_equal(f[0]->abandoned, 3);
+	f[0]->abandoned = 0;
 	assert_int_equal(run("--json --yes abandon 3"), 0);
 	has("\"abandoned\":true");
-	assert_int_equal(f[0]->given_up, 3);
+	assert_int_equal(f[0]->abandoned, 3);
 }
 
 /* ---- servers ---- */
@@ -335,9 +335,9 @@ static void who_was_just_stopped_is_waited_for(void **state)
 	assert_int_equal(run("--wait 0 " SAY), 2);
 	assert_string_equal(out, "nfs4rctl: do something else\n");
 	assert_int_equal(run("--no-wait " SAY), 2);
-	f[0]->view.lease_left_ms = 5;
+	f[0]->view.lease_remaining_ms = 5;
 	assert_int_equal(run(SAY), 2);
-	f[0]->view.lease_left_ms = 0;
+	f[0]->view.lease_remaining_ms = 0;
 	assert_int_equal(run("force-reconfigure 1 4 --the-others-are-off-for-good"), 2);
 	assert_int_equal(run("force-reconfigure 2 --the-others-are-off-for-good"), 2);
 	assert_int_equal(f[0]->asked, 5);
@@ -357,7 +357,7 @@ static void an_unknown_server_is_an_error(void **state)
 		assert_int_equal(run(cmds[i]), 2);
 		has("nfs4rctl: server 9 does not belong to this volume: its servers are ");
 	}
-	assert_int_equal(f[0]->given_up, 0);
+	assert_int_equal(f[0]->abandoned, 0);
 }
 
 static void wrong_use_is_answered_with_one_line(void **state)

@@ -11,7 +11,7 @@
 #define WAITS_US 400	   /* what is waited for a number at the most, before it is DELAY */
 #define CLOSED_US 1000000  /* after that a CLOSE that did not come is over */
 #define OPENED_US 60000000 /* after that an OPEN without a number is not waited for any more */
-#define SETTLE_US 50000	   /* after that the client has the answer of an OPEN */
+#define PAUSE_US 50000	   /* after that the client has the answer of an OPEN */
 
 static uint64_t clock_us = 1; /* 0 is no time */
 static struct {
@@ -77,7 +77,7 @@ static struct state_t new_state(uint32_t seqid)
 
 	made++;
 	memcpy(s.stateid_other, &made, sizeof(made));
-	clock_us += 10 * SETTLE_US;
+	clock_us += 10 * PAUSE_US;
 	number.at_us = 0;
 	return s;
 }
@@ -149,7 +149,7 @@ static void test_a_close_behind_an_open_comes_again(void **unused)
 	gets_number(&s);
 	assert_true(close_comes(&s, 1)); /* its client may not have the answer yet */
 	assert_int_equal(clock_us, start);
-	clock_us += SETTLE_US;
+	clock_us += PAUSE_US;
 	assert_false(close_comes(&s, 1)); /* by its handle, */
 	assert_false(close_comes(&s, 1)); /* and by its attributes: it is known to be refused, */
 	assert_false(open_comes(&s, 0)); /* and hinders nobody */
@@ -189,7 +189,7 @@ static void test_an_open_waits_until_the_number_is_in_the_answer(void **unused)
 	}
 	s.state_seqid++;
 	assert_true(open_comes(&s, 0));
-	clock_us = start + 4 * SETTLE_US; /* and if its client asks for nothing else */
+	clock_us = start + 4 * PAUSE_US; /* and if its client asks for nothing else */
 	assert_false(open_comes(&s, 0));
 }
 
@@ -247,7 +247,7 @@ static void test_an_open_behind_the_first_one_waits(void **unused)
 
 	request_is(NFS4_OP_OPEN);
 	repl_open_begun(&s);
-	clock_us += 10 * SETTLE_US;
+	clock_us += 10 * PAUSE_US;
 	assert_true(open_comes(&s, 0));
 	number.state = &s;
 	number.at_us = clock_us + 90;
@@ -291,7 +291,7 @@ static void test_numbers_go_round(void **unused)
 	assert_true(close_comes(&s, UINT32_MAX));
 	s.state_seqid = 0; /* which is no number */
 	gets_number(&s);
-	clock_us += SETTLE_US;
+	clock_us += PAUSE_US;
 	assert_false(close_comes(&s, UINT32_MAX));
 	assert_false(open_comes(&s, 0));
 	gets_number(&s);

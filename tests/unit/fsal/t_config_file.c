@@ -125,14 +125,14 @@ static void keys_of_both_blocks_arrive(void **state)
 
 	taken(NEEDED "Abandon_After = 60; Import = true; Quotas = ignore; Directory_Reads = local; Conflicts = \"/lost\";"
 		     "Tuning { Peer_Ports = any; Peer_Congestion = system; Escalate_After = 0; Deep_Control = false; Bandwidth_Probe = 5; Waiting_Max = 7; }");
-	assert_int_equal(cfg->give_up_ms, 60000);
+	assert_int_equal(cfg->abandon_ms, 60000);
 	assert_true(cfg->import);
 	assert_true(cfg->quotas_ignored);
 	assert_int_equal(cfg->directory_reads, NFS4R_DIRECTORY_READS_LOCAL);
 	assert_string_equal(cfg->conflicts_dir, "/lost");
 	assert_true(cfg->rpc.any_port);
 	assert_string_equal(cfg->rpc.congestion, "");
-	assert_int_equal(cfg->promote_after, 0);
+	assert_int_equal(cfg->escalate_after, 0);
 	assert_false(cfg->deep_control);
 	assert_int_equal(cfg->rpc.warm_bytes, 5);
 	assert_int_equal(cfg->waiting_max, 7);

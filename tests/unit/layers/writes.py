@@ -63,13 +63,13 @@ def split(text, by):
 # A function of ops/ with one statement each, and whether that is a write to another room's part. All parameters and variables are those of FRAME.
 FRAME = "void planted(struct nfs4r_core *c, struct own *ow, const struct claim *cl, nfs4r_server_id s)\n{\n\tstruct opx *o;\n\tstruct cond k;\n\n\t%s\n}\n"
 PLANTED = [
-    ("c->control.nclaims = 1;", True), ("c->log.logs[s].received += 2;", True), ("ow->holds++;", True), ("--cl->own->pins;", True),
+    ("c->control.nclaims = 1;", True), ("c->log.logs[s].received += 2;", True), ("ow->users++;", True), ("--cl->own->pins;", True),
     ("c->peers[s].view = 3;", True), ("c->peers[s].applied[s] = 3;", True), ("c->view.adopted.members |= 2;", True), ("o->pend->state = PEND_DONE;", True),
     ("memset(c->log.logs, 0, 8);", True), ("memset(&c->repair, 0, sizeof(c->repair));", True), ("nfs4r_lsn *p = &c->log.logs[s].applied;", True),
     ("DL_APPEND(c->control.idle, ow);", True), ("HASH_DEL(c->log.written, w);", True), ("state_claim_find(c, s, 1)->won = true;", True),
     ("c->ops.nops++;", False), ("o->nholds = 0;", False), ("k.log = s;", False), ("c->st.aborts++;", False), ("c->dirty |= DIRTY_OPS;", False),
     ("if (c->control.nclaims == 1 && c->log.logs[s].applied >= 2) {}", False), ("const nfs4r_lsn *p = &c->log.logs[s].applied;", False),
-    ("memcpy(k.dirs, &c->cfg.root, 16);", False), ("log_written_lsn(c, &ow->claim->ctl[0].oid);", False), ("o->pend->settled_born = true;", False),
+    ("memcpy(k.dirs, &c->cfg.root, 16);", False), ("log_written_lsn(c, &ow->claim->ctl[0].oid);", False), ("o->pend->born_acked_by_all = true;", False),
 ]
 
 

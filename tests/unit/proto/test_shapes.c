@@ -387,9 +387,9 @@ static void bytes(struct nfs4r_entry *e)
 	e->has_payload = true;
 }
 
-static void half_a_taint(struct nfs4r_entry *e)
+static void half_a_fuzzy(struct nfs4r_entry *e)
 {
-	e->taint_lsn = 5;
+	e->fuzzy_lsn = 5;
 }
 
 static void a_result(struct nfs4r_entry *e)
@@ -480,7 +480,7 @@ static const struct {
 	{ "1:26", "links", links_set },	       { "8:4", "links", links_set },	     { "8:4", "now", now },
 	{ "1:26", "now", now },		       { "8:4", "ACL", acl_unsaid },	     { "9:3", "no bytes", no_bytes },
 	{ "12:5", "no bytes", no_bytes },      { "13:5", "bytes", bytes },	     { "8:4", "bytes", bytes },
-	{ "1:26", "bytes", bytes },	       { "9:1", "bytes", bytes },	     { "9:3", "taint", half_a_taint },
+	{ "1:26", "bytes", bytes },	       { "9:1", "bytes", bytes },	     { "9:3", "taint", half_a_fuzzy },
 	{ "1:26", "result", a_result },	       { "9:3", "result", a_result },	     { "1:1", "result", a_result },
 	{ "9:1", "request", a_request },       { "9:3", "waits", waits },	     { "7:68", "waits for nobody", waits_for_nobody },
 	{ "9:3", "claim", claim_made },	       { "1:1", "claim", claim_made },	     { "1:26", "claim of another", claim_other },

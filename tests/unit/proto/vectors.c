@@ -400,8 +400,8 @@ static void entry_write(struct nfs4r_entry *e, nfs4r_lsn lsn)
 	e->parts[0].off = 4096;
 	e->parts[0].len = 9;
 	e->has_payload = true;
-	e->taint_log = 4;
-	e->taint_lsn = 99;
+	e->fuzzy_log = 4;
+	e->fuzzy_lsn = 99;
 }
 
 void vector_write(struct nfs4r_entry *e, nfs4r_server_id log, nfs4r_lsn lsn, uint64_t len)
@@ -563,7 +563,7 @@ static void make_heartbeat(void *p)
 	m->heartbeat.your_random = 0x99aabbccddeeff00;
 	m->heartbeat.your_position = 0x000000fedcba9870;
 	m->heartbeat.claims = NFS4R_BIT(2);
-	m->heartbeat.settled = true;
+	m->heartbeat.confirmed = true;
 	m->heartbeat.reconf_epoch = 2;
 	m->heartbeat.reconf_set = NFS4R_BIT(1) | NFS4R_BIT(3);
 	m->heartbeat.view_digest = 0x0f1e2d3c4b5a6978;
@@ -668,9 +668,9 @@ static void set_book(struct nfs4r_view *v)
 	v->servers = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(15);
 	v->voters = NFS4R_BIT(1) | NFS4R_BIT(15);
 	v->nbook = 3;
-	v->book[0] = (struct nfs4r_address){ 1, 20490, "192.0.2.1" };
-	v->book[1] = (struct nfs4r_address){ 2, 65535, "new.example" };
-	v->book[2] = (struct nfs4r_address){ 15, 1, "2001:db8::15" };
+	v->addresses[0] = (struct nfs4r_address){ 1, 20490, "192.0.2.1" };
+	v->addresses[1] = (struct nfs4r_address){ 2, 65535, "new.example" };
+	v->addresses[2] = (struct nfs4r_address){ 15, 1, "2001:db8::15" };
 	for (uint8_t i = 0; i < sizeof(v->secret); i++)
 		v->secret[i] = (uint8_t)(0xa0 + i);
 }
