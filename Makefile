@@ -1,7 +1,7 @@
 # Thin: every target is one script or one preset of CMakePresets.json.
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-asan build debug asan tsan clang quick check tidy coverage demo package sim fuzz bench bench-against bench-failures bench-ngb bench-ngb-full clean distclean
+.PHONY: help deps deps-asan build debug asan tsan clang quick check format tidy coverage demo package sim fuzz bench bench-against bench-failures bench-ngb bench-ngb-full clean distclean
 
 help: ## this list
 	@sed -n 's/^\([a-z -]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ name = $$1; sub(/^[^:]*: /, ""); printf "  make %-22s %s\n", name, $$0 }'
@@ -20,6 +20,9 @@ debug asan tsan clang: ## other builds (build/NAME)
 
 quick: ## a minute before each commit: unit tests, scenarios, rules, layers, linters
 	@scripts/quick.sh
+
+format: ## clang-format over all C files (ARGS='--check' changes nothing)
+	@scripts/format.sh $(ARGS)
 
 tidy: ## clang-tidy over src, protocol and FSAL_REPL (ARGS='src/store/journal/journal.c': these files)
 	@scripts/tidy.sh $(ARGS)

@@ -22,7 +22,7 @@
 struct slot {
 	struct nfs4r_oid oid;
 	nfs4r_version version;
-	time_t until_s;		    /* monotonic; 0: empty */
+	time_t until_s; /* monotonic; 0: empty */
 	struct fsal_attrlist attrs; /* holds a reference on its ACL */
 };
 
@@ -80,7 +80,7 @@ bool repl_attr_cache_get(struct repl_attr_cache *c, const struct nfs4r_oid *oid,
 	pthread_mutex_t *lock;
 	struct slot *s = slot_lock(c, oid, &lock);
 	bool good = s->until_s > now_s() && s->version == version && nfs4r_oid_eq(&s->oid, oid) &&
-		    (out->request_mask & ~s->attrs.request_mask & ~ATTR_RDATTR_ERR) == 0;
+		(out->request_mask & ~s->attrs.request_mask & ~ATTR_RDATTR_ERR) == 0;
 
 	if (good)
 		fsal_copy_attrs(out, &s->attrs, false);

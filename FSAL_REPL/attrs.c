@@ -147,8 +147,8 @@ fsal_status_t repl_fill_attrs(struct repl_export *exp, struct repl_obj *obj, con
 			      struct fsal_attrlist *out)
 {
 	static const uint32_t whole = NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID |
-				      NFS4R_ATTR_SIZE | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME | NFS4R_ATTR_CTIME |
-				      NFS4R_ATTR_NLINK | NFS4R_ATTR_VERSION;
+		NFS4R_ATTR_SIZE | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME | NFS4R_ATTR_CTIME |
+		NFS4R_ATTR_NLINK | NFS4R_ATTR_VERSION;
 	fsal_status_t st;
 
 	if (out == NULL)

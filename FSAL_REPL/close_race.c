@@ -21,15 +21,15 @@
 
 #define SLOTS 1024
 #define TRY_US 20
-#define TRIES 20	   /* an OPEN has its number some 20 microseconds after it came by here */
+#define TRIES 20 /* an OPEN has its number some 20 microseconds after it came by here */
 #define CLOSING_US 1000000 /* from a CLOSE's last look here until its state is gone: the same, unless somebody has the lock */
 #define OPENED_US 60000000 /* no OPEN takes so long */
-#define PAUSE_US 50000	   /* from an OPEN's number until its client has it */
+#define PAUSE_US 50000 /* from an OPEN's number until its client has it */
 
 struct mark {
 	char other[OTHERSIZE]; /* of the state's stateid */
-	uint64_t at_us;	       /* 0: none */
-	uint32_t seqid;	       /* of the last OPEN that came by, or what a CLOSE says */
+	uint64_t at_us; /* 0: none */
+	uint32_t seqid; /* of the last OPEN that came by, or what a CLOSE says */
 	const struct state_t *state; /* of an opened one; it is there until close2 */
 };
 
@@ -183,7 +183,11 @@ static bool is_open_request(void)
 	return next_op(NFS4_OP_OPEN, &i) != NULL;
 }
 
-enum meeting { QUIET, BUSY, MEETS };
+enum meeting {
+	QUIET,
+	BUSY,
+	MEETS
+};
 
 /* BUSY: an OPEN before this one has not got its number yet, or not into its answer; 0: the first one. */
 static enum meeting open_comes(const struct state_t *state)

@@ -30,7 +30,7 @@ static __thread struct {
 	struct {
 		struct nfs4r_oid oid;
 		struct nfs4r_attrs attrs; /* .acl is NULL */
-		bool own;		  /* nobody had to be asked */
+		bool own; /* nobody had to be asked */
 		bool has_acl;
 		uint32_t acl_len;
 		uint8_t acl[ACL_MAX];
@@ -48,8 +48,8 @@ static __thread struct {
 static bool same_request(const struct repl_export *exp)
 {
 	return op_ctx != NULL && op_ctx->nfs_reqdata != NULL && memory.request == op_ctx->nfs_reqdata &&
-	       memory.exp == exp && memory.start.tv_sec == op_ctx->start_time.tv_sec &&
-	       memory.start.tv_nsec == op_ctx->start_time.tv_nsec;
+		memory.exp == exp && memory.start.tv_sec == op_ctx->start_time.tv_sec &&
+		memory.start.tv_nsec == op_ctx->start_time.tv_nsec;
 }
 
 bool repl_compound_recall(const struct repl_export *exp, const struct nfs4r_oid *oid, bool gone, struct nfs4r_attrs *out)
@@ -169,7 +169,7 @@ bool repl_compound_is_handle_of(const nfs_argop4 *op, const struct nfs4r_oid *oi
 	const struct file_handle_v4 *h = (const struct file_handle_v4 *)fh->nfs_fh4_val;
 
 	return op->argop == NFS4_OP_PUTFH && fh->nfs_fh4_len == offsetof(struct file_handle_v4, fsopaque) + REPL_WIRE_HANDLE &&
-	       memcmp(h->fsopaque, oid, sizeof(*oid)) == 0;
+		memcmp(h->fsopaque, oid, sizeof(*oid)) == 0;
 }
 
 bool repl_compound_opens_by_name(void)

@@ -77,7 +77,10 @@ static int server_commit(void *node, void *link_mem, void *self, struct config_e
 	return 0;
 }
 
-enum { IN_PUBLIC = false, IN_TUNING = true };
+enum {
+	IN_PUBLIC = false,
+	IN_TUNING = true
+};
 
 static const struct {
 	bool tuning;
@@ -245,24 +248,24 @@ static bool copy_servers(struct nfs4r_rpc_config *rpc, struct raw *raw, char *wh
 /* What has a value for every configuration is copied as it is; the ranges are checked first, since members can be narrower than the numbers of the file. */
 static bool copy_keys(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t why_len)
 {
-#define COPY(name, field, factor)                                          \
+#define COPY(name, field, factor)                                           \
 	if (!nfs4r_config_range(NFS4R_KEY_##name, raw->name, why, why_len)) \
 		return false;                                               \
 	cfg->field = (__typeof__(cfg->field))(raw->name * (factor));
 #define KEY_U32(block, name, field, ...) COPY(name, field, 1u)
 #define KEY_U64(block, name, field, ...) COPY(name, field, 1u)
 #define KEY_SPAN(block, name, field, ...) COPY(name, field, 1000u)
-#define KEY_TRIPS(block, name, field, home, there, times, ...)          \
-	if (!(raw->written & 1u << WRITTEN_##name))                      \
+#define KEY_TRIPS(block, name, field, home, there, times, ...)       \
+	if (!(raw->written & 1u << WRITTEN_##name))                  \
 		raw->name = (times) * (uint64_t)raw->Max_Round_Trip; \
 	COPY(name, field, 1u)
 #define KEY_BOOL(block, name, field, ...) cfg->field = raw->name;
 #define KEY_TOKEN(block, name, field, ...) cfg->field = (__typeof__(cfg->field))raw->name;
-#define KEY_TEXT(block, name, field, home, there, def, min, max, ...)             \
-	_Static_assert(sizeof(cfg->field) == (max) + 1, "the range of " #name); \
+#define KEY_TEXT(block, name, field, home, there, def, min, max, ...)                   \
+	_Static_assert(sizeof(cfg->field) == (max) + 1, "the range of " #name);         \
 	if (!copy_text(cfg->field, sizeof(cfg->field), #name, raw->name, why, why_len)) \
 		return false;
-#define KEY_UUID(block, name, field, ...)                          \
+#define KEY_UUID(block, name, field, ...)                           \
 	if (!copy_uuid(cfg->field, #name, raw->name, why, why_len)) \
 		return false;
 #include "base/config.def"

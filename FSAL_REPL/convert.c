@@ -11,7 +11,8 @@
 static const struct {
 	enum nfs4r_status st;
 	fsal_errors_t err;
-} statuses[] = { /* first match counts, both ways */
+} statuses[] = {
+	/* first match counts, both ways */
 	{ NFS4R_OK, ERR_FSAL_NO_ERROR },
 	{ NFS4R_PERM, ERR_FSAL_PERM },
 	{ NFS4R_NOENT, ERR_FSAL_NOENT },
@@ -87,9 +88,12 @@ static const struct {
 	uint32_t type;
 	object_file_type_t fsal;
 } types[] = {
-	{ NFS4R_TYPE_FILE, REGULAR_FILE }, { NFS4R_TYPE_DIR, DIRECTORY },
-	{ NFS4R_TYPE_SYMLINK, SYMBOLIC_LINK }, { NFS4R_TYPE_FIFO, FIFO_FILE },
-	{ NFS4R_TYPE_SOCKET, SOCKET_FILE }, { NFS4R_TYPE_CHR, CHARACTER_FILE },
+	{ NFS4R_TYPE_FILE, REGULAR_FILE },
+	{ NFS4R_TYPE_DIR, DIRECTORY },
+	{ NFS4R_TYPE_SYMLINK, SYMBOLIC_LINK },
+	{ NFS4R_TYPE_FIFO, FIFO_FILE },
+	{ NFS4R_TYPE_SOCKET, SOCKET_FILE },
+	{ NFS4R_TYPE_CHR, CHARACTER_FILE },
 	{ NFS4R_TYPE_BLK, BLOCK_FILE },
 };
 
@@ -205,8 +209,12 @@ static void copy_common(struct nfs4r_attrs *out, const struct fsal_attrlist *in)
 		attrmask_t fsal;
 		uint32_t mask;
 	} bits[] = {
-		{ ATTR_MODE, NFS4R_ATTR_MODE },	  { ATTR_OWNER, NFS4R_ATTR_UID },   { ATTR_GROUP, NFS4R_ATTR_GID },
-		{ ATTR_SIZE, NFS4R_ATTR_SIZE },	  { ATTR_ATIME, NFS4R_ATTR_ATIME }, { ATTR_MTIME, NFS4R_ATTR_MTIME },
+		{ ATTR_MODE, NFS4R_ATTR_MODE },
+		{ ATTR_OWNER, NFS4R_ATTR_UID },
+		{ ATTR_GROUP, NFS4R_ATTR_GID },
+		{ ATTR_SIZE, NFS4R_ATTR_SIZE },
+		{ ATTR_ATIME, NFS4R_ATTR_ATIME },
+		{ ATTR_MTIME, NFS4R_ATTR_MTIME },
 		{ ATTR_RAWDEV, NFS4R_ATTR_RDEV },
 	};
 	size_t i;
@@ -260,13 +268,20 @@ static const struct {
 	uint32_t mask;
 	attrmask_t fsal;
 } to_fsal[] = {
-	{ NFS4R_ATTR_MODE, ATTR_MODE },		       { NFS4R_ATTR_UID, ATTR_OWNER },
-	{ NFS4R_ATTR_GID, ATTR_GROUP },		       { NFS4R_ATTR_SIZE, ATTR_SIZE },
-	{ NFS4R_ATTR_ATIME, ATTR_ATIME },	       { NFS4R_ATTR_MTIME, ATTR_MTIME },
-	{ NFS4R_ATTR_ATIME_NOW, ATTR_ATIME_SERVER },   { NFS4R_ATTR_MTIME_NOW, ATTR_MTIME_SERVER },
-	{ NFS4R_ATTR_RDEV, ATTR_RAWDEV },	       { NFS4R_ATTR_CTIME, ATTR_CTIME },
-	{ NFS4R_ATTR_NLINK, ATTR_NUMLINKS },	       { NFS4R_ATTR_SPACE, ATTR_SPACEUSED },
-	{ NFS4R_ATTR_VERSION, ATTR_CHANGE },	       { NFS4R_ATTR_TYPE, ATTR_TYPE },
+	{ NFS4R_ATTR_MODE, ATTR_MODE },
+	{ NFS4R_ATTR_UID, ATTR_OWNER },
+	{ NFS4R_ATTR_GID, ATTR_GROUP },
+	{ NFS4R_ATTR_SIZE, ATTR_SIZE },
+	{ NFS4R_ATTR_ATIME, ATTR_ATIME },
+	{ NFS4R_ATTR_MTIME, ATTR_MTIME },
+	{ NFS4R_ATTR_ATIME_NOW, ATTR_ATIME_SERVER },
+	{ NFS4R_ATTR_MTIME_NOW, ATTR_MTIME_SERVER },
+	{ NFS4R_ATTR_RDEV, ATTR_RAWDEV },
+	{ NFS4R_ATTR_CTIME, ATTR_CTIME },
+	{ NFS4R_ATTR_NLINK, ATTR_NUMLINKS },
+	{ NFS4R_ATTR_SPACE, ATTR_SPACEUSED },
+	{ NFS4R_ATTR_VERSION, ATTR_CHANGE },
+	{ NFS4R_ATTR_TYPE, ATTR_TYPE },
 };
 
 /* Everything of @in but the ACL, into an attribute list that keeps its request mask. */

@@ -128,7 +128,8 @@ static fsal_status_t check_nfs_port(void)
 		return fsalstat(ERR_FSAL_NO_ERROR, 0); /* Ganesha says it */
 	if (err == EADDRINUSE)
 		snprintf(why, sizeof(why), "NFS_Port = %u is in use by another process (the kernel's NFS server, another Ganesha): stop that process, or write another "
-			 "NFS_Port in NFS_CORE_PARAM", nfs_param.core_param.port[P_NFS]);
+					   "NFS_Port in NFS_CORE_PARAM",
+			 nfs_param.core_param.port[P_NFS]);
 	else
 		snprintf(why, sizeof(why), "Bind_addr is not an address of this machine: write one of its addresses in NFS_CORE_PARAM, or omit Bind_addr");
 	return refuse(why);

@@ -68,12 +68,12 @@ static bool fs_supports(struct fsal_export *e, fsal_fsinfo_options_t option)
 	}
 }
 
-#define PASS(type, name)                                                            \
-	static type name(struct fsal_export *e)                                     \
-	{                                                                           \
-		type res;                                                           \
-		REPL_SUBCALL(repl_export(e), res = SUB(e)->exp_ops.name(SUB(e)));   \
-		return res;                                                         \
+#define PASS(type, name)                                                          \
+	static type name(struct fsal_export *e)                                   \
+	{                                                                         \
+		type res;                                                         \
+		REPL_SUBCALL(repl_export(e), res = SUB(e)->exp_ops.name(SUB(e))); \
+		return res;                                                       \
 	}
 
 static uint64_t smaller(uint64_t own, uint64_t volume)
@@ -137,7 +137,7 @@ static attrmask_t fs_supported_attrs(struct fsal_export *e)
 
 	REPL_SUBCALL(repl_export(e), res = SUB(e)->exp_ops.fs_supported_attrs(SUB(e)));
 	return (res & (ATTRS_POSIX | ATTR_ACL | ATTRS_SET_TIME | ATTR_RDATTR_ERR)) | ATTR_CHANGE | ATTR_FILEID | ATTR_FSID |
-	       ATTR4_XATTR;
+		ATTR4_XATTR;
 }
 
 static int32_t fs_expiretimeparent(struct fsal_export *e)

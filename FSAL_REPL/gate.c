@@ -24,25 +24,25 @@ static void gate_leave(struct repl_export *exp)
 }
 
 /* The value of @call_, which may use exp->eng, or @else_ once the engine is stopping. */
-#define THROUGH_GATE(exp, else_, call_)                \
-	({                                             \
-		__typeof__(call_) value_;              \
-		if (gate_enter(exp)) {                 \
-			value_ = (call_);              \
-			gate_leave(exp);               \
-		} else {                               \
-			value_ = (else_);              \
-		}                                      \
-		value_;                                \
+#define THROUGH_GATE(exp, else_, call_)   \
+	({                                \
+		__typeof__(call_) value_; \
+		if (gate_enter(exp)) {    \
+			value_ = (call_); \
+			gate_leave(exp);  \
+		} else {                  \
+			value_ = (else_); \
+		}                         \
+		value_;                   \
 	})
 
 /* The same of a call without a value, which is left out then. */
-#define DO_THROUGH_GATE(exp, call_)                    \
-	do {                                           \
-		if (gate_enter(exp)) {                 \
-			call_;                         \
-			gate_leave(exp);               \
-		}                                      \
+#define DO_THROUGH_GATE(exp, call_)      \
+	do {                             \
+		if (gate_enter(exp)) {   \
+			call_;           \
+			gate_leave(exp); \
+		}                        \
 	} while (0)
 
 struct nfs4r_engine *repl_gate_close(struct repl_export *exp)

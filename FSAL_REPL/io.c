@@ -223,8 +223,7 @@ static fsal_status_t write_here(struct io *io, bool stable)
 	repl_state_moved(io->exp, io->obj, arg->state);
 	sub = repl_obj_sub(io->exp, io->obj, &st);
 	if (sub != NULL)
-		REPL_SUBCALL(io->exp, st = repl_sub_write(sub, io->bypass, arg->state, arg->offset, arg->iov,
-							  arg->iov_count, &len, &stable));
+		REPL_SUBCALL(io->exp, st = repl_sub_write(sub, io->bypass, arg->state, arg->offset, arg->iov, arg->iov_count, &len, &stable));
 	return st;
 }
 
@@ -555,8 +554,7 @@ static fsal_status_t fallocate_here(struct fallocate_call *call, struct nfs4r_op
 	repl_state_moved(call->exp, call->obj, call->state);
 	sub = repl_obj_sub(call->exp, call->obj, &st);
 	if (sub != NULL)
-		REPL_SUBCALL(call->exp, st = sub->obj_ops->fallocate(sub, call->state, op->offset, op->length,
-								     op->type == NFS4R_OP_ALLOCATE));
+		REPL_SUBCALL(call->exp, st = sub->obj_ops->fallocate(sub, call->state, op->offset, op->length, op->type == NFS4R_OP_ALLOCATE));
 	return st;
 }
 

@@ -94,7 +94,7 @@ static fsal_status_t may_set_xattr(struct stand_in *in, const struct nfs4r_op *o
 static fsal_status_t may(struct stand_in *in, struct nfs4r_op *op)
 {
 	static const fsal_accessflags_t add_name = FSAL_MODE_MASK_SET(FSAL_W_OK) | FSAL_MODE_MASK_SET(FSAL_X_OK) |
-						   FSAL_ACE4_MASK_SET(FSAL_ACE_PERM_EXECUTE) | FSAL_ACE4_MASK_SET(FSAL_ACE_PERM_ADD_FILE);
+		FSAL_ACE4_MASK_SET(FSAL_ACE_PERM_EXECUTE) | FSAL_ACE4_MASK_SET(FSAL_ACE_PERM_ADD_FILE);
 
 	switch (op->type) {
 	case NFS4R_OP_SETATTR:

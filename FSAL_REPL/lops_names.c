@@ -112,8 +112,8 @@ static bool differs(const struct nfs4r_attrs *want, const struct nfs4r_attrs *ha
 	uint32_t m = want->mask;
 
 	return ((m & NFS4R_ATTR_MODE) && want->mode != have->mode) || ((m & NFS4R_ATTR_UID) && want->uid != have->uid) ||
-	       ((m & NFS4R_ATTR_GID) && want->gid != have->gid) || ((m & NFS4R_ATTR_ATIME) && want->atime != have->atime) ||
-	       ((m & NFS4R_ATTR_MTIME) && want->mtime != have->mtime);
+		((m & NFS4R_ATTR_GID) && want->gid != have->gid) || ((m & NFS4R_ATTR_ATIME) && want->atime != have->atime) ||
+		((m & NFS4R_ATTR_MTIME) && want->mtime != have->mtime);
 }
 
 /* After a replica's make (@cred NULL): nothing of the local directory may show. */

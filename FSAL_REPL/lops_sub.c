@@ -80,7 +80,7 @@ static enum nfs4r_status lops_getattr(void *ctx, const struct nfs4r_lhandle *obj
 static bool loses_set_ids(const struct fsal_obj_handle *sub, const struct nfs4r_attrs *attrs)
 {
 	return sub->type != DIRECTORY && sub->type != SYMBOLIC_LINK && attrs->mask & NFS4R_ATTR_MODE && attrs->mode & 06000 &&
-	       attrs->mask & (NFS4R_ATTR_UID | NFS4R_ATTR_GID);
+		attrs->mask & (NFS4R_ATTR_UID | NFS4R_ATTR_GID);
 }
 
 static fsal_status_t set_once(struct fsal_obj_handle *sub, bool bypass, struct state_t *state, const struct nfs4r_attrs *attrs)

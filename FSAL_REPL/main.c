@@ -95,7 +95,7 @@ static bool size_fits(const char *name, const void *addr, size_t ours)
 static bool ganesha_fits(void)
 {
 	return size_fits("nfs_param", &nfs_param, sizeof(nfs_param)) &&
-	       size_fits("mdcache_param", &mdcache_param, sizeof(mdcache_param));
+		size_fits("mdcache_param", &mdcache_param, sizeof(mdcache_param));
 }
 
 MODULE_INIT void repl_init(void)

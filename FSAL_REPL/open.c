@@ -143,8 +143,7 @@ static fsal_status_t sub_open(struct repl_export *exp, struct repl_obj *obj, str
 		return *pending ? fsalstat(ERR_FSAL_NO_ERROR, 0) : st;
 	}
 	fsal_prepare_attrs(&empty, 0);
-	REPL_SUBCALL(exp, st = sub->obj_ops->open2(sub, state, flags & ~FSAL_O_TRUNC, FSAL_NO_CREATE, NULL, &empty, NULL,
-						   &none, NULL, &perm_check, NULL, NULL));
+	REPL_SUBCALL(exp, st = sub->obj_ops->open2(sub, state, flags & ~FSAL_O_TRUNC, FSAL_NO_CREATE, NULL, &empty, NULL, &none, NULL, &perm_check, NULL, NULL));
 	if (FSAL_IS_ERROR(st))
 		st = repl_gone_here(exp, &obj->oid, st);
 	return st;
@@ -426,8 +425,7 @@ fsal_status_t repl_open2(struct fsal_obj_handle *h, struct state_t *state, fsal_
 			 fsal_verifier_t verifier, struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out,
 			 bool *caller_perm_check, struct fsal_attrlist *pre, struct fsal_attrlist *post)
 {
-	struct open_call call = { .exp = repl_cur_export(), .at = repl_obj(h), .name = name, .state = state, .flags = flags, .mode = mode, .verifier = verifier,
-				  .in = in, .attrs_out = attrs_out, .pre = pre, .post = post, .perm_check = caller_perm_check };
+	struct open_call call = { .exp = repl_cur_export(), .at = repl_obj(h), .name = name, .state = state, .flags = flags, .mode = mode, .verifier = verifier, .in = in, .attrs_out = attrs_out, .pre = pre, .post = post, .perm_check = caller_perm_check };
 	fsal_status_t st = name == NULL ? open_itself(&call) : open_named(&call, out);
 
 	if (name == NULL)

@@ -34,9 +34,9 @@ static void add_access(struct text *t, const struct export_perms *p)
 
 	if (p->set & EXPORT_OPTION_ACCESS_MASK)
 		access = (o & EXPORT_OPTION_RW_ACCESS) == EXPORT_OPTION_RW_ACCESS ? "RW" :
-			 (o & EXPORT_OPTION_READ_ACCESS) != 0			  ? "RO" :
-			 (o & EXPORT_OPTION_MD_WRITE_ACCESS) != 0		  ? "MDONLY" :
-			 (o & EXPORT_OPTION_MD_READ_ACCESS) != 0		  ? "MDONLY_RO" :
+			(o & EXPORT_OPTION_READ_ACCESS) != 0			  ? "RO" :
+			(o & EXPORT_OPTION_MD_WRITE_ACCESS) != 0		  ? "MDONLY" :
+			(o & EXPORT_OPTION_MD_READ_ACCESS) != 0			  ? "MDONLY_RO" :
 										    "None";
 	add(t, "Access_Type = %s", access);
 }
@@ -47,10 +47,10 @@ static void add_squash(struct text *t, const struct export_perms *p)
 	const char *squash = "default";
 
 	if (p->set & EXPORT_OPTION_SQUASH_TYPES)
-		squash = (o & EXPORT_OPTION_ALL_ANONYMOUS) != 0	 ? "All_Squash" :
-			 (o & EXPORT_OPTION_ROOT_SQUASH) != 0	 ? "Root_Squash" :
-			 (o & EXPORT_OPTION_ROOT_ID_SQUASH) != 0 ? "Root_Id_Squash" :
-								   "No_Root_Squash";
+		squash = (o & EXPORT_OPTION_ALL_ANONYMOUS) != 0 ? "All_Squash" :
+			(o & EXPORT_OPTION_ROOT_SQUASH) != 0	? "Root_Squash" :
+			(o & EXPORT_OPTION_ROOT_ID_SQUASH) != 0 ? "Root_Id_Squash" :
+								  "No_Root_Squash";
 	add(t, ", Squash = %s", squash);
 	if (p->set & EXPORT_OPTION_ANON_UID_SET)
 		add(t, ", Anonymous_uid = %u", p->anonymous_uid);
@@ -63,8 +63,7 @@ static void add_sec(struct text *t, const struct export_perms *p)
 	static const struct {
 		uint32_t bit;
 		const char *name;
-	} secs[] = { { EXPORT_OPTION_AUTH_NONE, "none" }, { EXPORT_OPTION_AUTH_UNIX, "sys" }, { EXPORT_OPTION_RPCSEC_GSS_NONE, "krb5" },
-		     { EXPORT_OPTION_RPCSEC_GSS_INTG, "krb5i" }, { EXPORT_OPTION_RPCSEC_GSS_PRIV, "krb5p" } };
+	} secs[] = { { EXPORT_OPTION_AUTH_NONE, "none" }, { EXPORT_OPTION_AUTH_UNIX, "sys" }, { EXPORT_OPTION_RPCSEC_GSS_NONE, "krb5" }, { EXPORT_OPTION_RPCSEC_GSS_INTG, "krb5i" }, { EXPORT_OPTION_RPCSEC_GSS_PRIV, "krb5p" } };
 	size_t i, n = 0;
 
 	add(t, ", SecType = ");

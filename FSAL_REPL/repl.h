@@ -36,7 +36,7 @@ struct repl_module {
 	struct fsal_obj_ops obj_ops;
 	struct nfs4r_config cfg; /* from REPL { }; export id, fsid are added by create_export */
 	bool configured;
-	char why[NFS4R_WHY];		 /* why it is not configured */
+	char why[NFS4R_WHY]; /* why it is not configured */
 	struct repl_export *exp; /* the one export; NULL = none */
 };
 
@@ -53,27 +53,27 @@ struct repl_export {
 	struct fsal_export export;
 	struct gsh_export *gsh;
 	struct nfs4r_engine *eng;
-	pthread_rwlock_t gate;	/* read: a call into the engine; write: stopping it. gate.c */
+	pthread_rwlock_t gate; /* read: a call into the engine; write: stopping it. gate.c */
 	bool stopped;
-	struct {		/* of the engine, in this process: restart.c */
+	struct { /* of the engine, in this process: restart.c */
 		pthread_mutex_t lock;
 		pthread_cond_t cond;
 		pthread_t thread;
 		bool running, wanted, ends; /* wanted, ends: under lock */
 	} restart;
-	bool ended, never;	/* stopped for good; before the daemon was up (context.c); atomic */
+	bool ended, never; /* stopped for good; before the daemon was up (context.c); atomic */
 	fsal_fsid_t fsid;
 	struct nfs4r_oid root;
-	char *path;		/* exported directory */
-	int dir_fd;		/* on it, for syncfs */
+	char *path; /* exported directory */
+	int dir_fd; /* on it, for syncfs */
 	uint32_t op_wait_ms;
-	struct fsal_up_vector sub_up;	    /* what the sub-FSAL calls */
+	struct fsal_up_vector sub_up; /* what the sub-FSAL calls */
 	struct repl_attr_cache *attr_cache;
 	pthread_mutex_t written_lock;
 	struct repl_written *written; /* under written_lock; verifier.c */
 	pthread_mutex_t arrive_lock;
-	uint32_t moved;		/* atomic: counts local handles that were replaced (moved.c) */
-	pthread_cond_t arrive;	/* an object changed by a peer's update: it may have appeared here */
+	uint32_t moved; /* atomic: counts local handles that were replaced (moved.c) */
+	pthread_cond_t arrive; /* an object changed by a peer's update: it may have appeared here */
 };
 
 static inline struct repl_export *repl_export(struct fsal_export *e)
@@ -113,12 +113,12 @@ void repl_export_ops_init(struct export_ops *ops);
  * The pair around every call of the sub-FSAL from a thread whose op_ctx is at our layer:
  *	REPL_SUBCALL(exp, st = sub->obj_ops->getattrs(sub, &a));
  */
-#define REPL_SUBCALL(exp_, ...)                                           \
-	do {                                                              \
-		struct fsal_export *saved_layer_ = op_ctx->fsal_export;   \
-		op_ctx->fsal_export = (exp_)->export.sub_export;          \
-		__VA_ARGS__;                                              \
-		op_ctx->fsal_export = saved_layer_;                       \
+#define REPL_SUBCALL(exp_, ...)                                         \
+	do {                                                            \
+		struct fsal_export *saved_layer_ = op_ctx->fsal_export; \
+		op_ctx->fsal_export = (exp_)->export.sub_export;        \
+		__VA_ARGS__;                                            \
+		op_ctx->fsal_export = saved_layer_;                     \
 	} while (0)
 
 /*
@@ -235,10 +235,10 @@ struct repl_obj {
 	struct fsal_obj_handle handle;
 	struct nfs4r_oid oid;
 	struct fsal_obj_handle *sub; /* atomic; NULL until needed, or not here yet */
-	struct repl_old_sub *old;    /* atomic; handles of what was removed behind NFS, until the end (moved.c) */
-	uint32_t moved;		     /* atomic: repl_export.moved when @sub was looked at last */
-	uint32_t opens;		     /* atomic: share states of this server */
-	uint32_t wrote;		     /* atomic flag: written since the last CLOSE */
+	struct repl_old_sub *old; /* atomic; handles of what was removed behind NFS, until the end (moved.c) */
+	uint32_t moved; /* atomic: repl_export.moved when @sub was looked at last */
+	uint32_t opens; /* atomic: share states of this server */
+	uint32_t wrote; /* atomic flag: written since the last CLOSE */
 };
 
 static inline struct repl_obj *repl_obj(struct fsal_obj_handle *h)
@@ -268,7 +268,11 @@ bool repl_obj_is_stale(struct repl_export *exp, struct repl_obj *obj);
  * on with the local file (control 3.7): REPL_ORPHAN. The primary may know before we have applied the
  * removal: REPL_WAIT, the client has to come again. Else REPL_PLAIN: @st is the answer.
  */
-enum repl_lost { REPL_PLAIN, REPL_ORPHAN, REPL_WAIT };
+enum repl_lost {
+	REPL_PLAIN,
+	REPL_ORPHAN,
+	REPL_WAIT
+};
 enum repl_lost repl_obj_lost(struct repl_export *exp, struct repl_obj *obj, enum nfs4r_status st);
 /* @st for Ganesha, after REPL_ORPHAN was dealt with. */
 fsal_status_t repl_obj_status(enum repl_lost lost, enum nfs4r_status st);
@@ -309,7 +313,7 @@ enum nfs4r_status repl_status(fsal_status_t st);
  * engine. A DELAY that became of anything else is the engine's: the object comes back (log 4.14). */
 bool repl_own_words(enum nfs4r_status st, fsal_status_t own);
 object_file_type_t repl_fsal_type(uint32_t type); /* NO_FILE_TYPE when not known */
-uint32_t repl_type(object_file_type_t type);	  /* 0 when not known */
+uint32_t repl_type(object_file_type_t type); /* 0 when not known */
 /* Caller of the operation under way, with a reference to his groups. In too many of them, or no memory: ngroups is above NFS4R_GROUPS_MAX, and the engine refuses. */
 void repl_cred(struct nfs4r_cred *out);
 /* An operation of the caller. It knows which client that is, so that its retry after DELAY is recognised. */

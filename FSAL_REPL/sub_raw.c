@@ -78,7 +78,7 @@ bool repl_raw_can(const struct fsal_obj_handle *sub)
 	const struct fsal_export *layer = op_ctx->fsal_export;
 
 	return strcmp(sub->fsal->name, "VFS") == 0 && sub->fs != NULL && sub->fs == layer->root_fs && layer->super_export != NULL &&
-	       repl_export(layer->super_export)->dir_fd >= 0;
+		repl_export(layer->super_export)->dir_fd >= 0;
 }
 
 /* O_PATH, the caller's to close; else -errno. */
@@ -183,7 +183,8 @@ fsal_status_t repl_raw_getxattr(struct fsal_obj_handle *sub, const char *name, v
 
 fsal_status_t repl_raw_setxattr(struct fsal_obj_handle *sub, const char *name, const void *val, uint32_t len, uint32_t flags)
 {
-	int how = flags == NFS4R_XATTR_CREATE ? XATTR_CREATE : flags == NFS4R_XATTR_REPLACE ? XATTR_REPLACE : 0;
+	int how = flags == NFS4R_XATTR_CREATE ? XATTR_CREATE : flags == NFS4R_XATTR_REPLACE ? XATTR_REPLACE :
+											      0;
 	int fd = raw_open(sub);
 	char path[PROC_LEN];
 
@@ -260,7 +261,7 @@ fsal_status_t repl_raw_is_mount(struct fsal_obj_handle *dir, const char *name, b
 		rc = statx(fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_INO, &there);
 	if (rc == 0)
 		*yes = there.stx_dev_major != here.stx_dev_major || there.stx_dev_minor != here.stx_dev_minor ||
-		       (there.stx_attributes_mask & there.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+			(there.stx_attributes_mask & there.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 	return result(fd, rc);
 }
 

@@ -65,9 +65,9 @@ fsal_status_t repl_sub_getxattr(struct fsal_obj_handle *sub, const char *name, v
 fsal_status_t repl_sub_setxattr(struct fsal_obj_handle *sub, const char *name, const void *val, uint32_t len, uint32_t flags)
 {
 	xattrvalue4 value = { .utf8string_len = len, .utf8string_val = (char *)val };
-	setxattr_option4 option = flags == NFS4R_XATTR_CREATE  ? SETXATTR4_CREATE :
-				  flags == NFS4R_XATTR_REPLACE ? SETXATTR4_REPLACE :
-								 SETXATTR4_EITHER;
+	setxattr_option4 option = flags == NFS4R_XATTR_CREATE ? SETXATTR4_CREATE :
+		flags == NFS4R_XATTR_REPLACE		      ? SETXATTR4_REPLACE :
+								SETXATTR4_EITHER;
 	xattrkey4 key;
 
 	if (repl_raw_can(sub))

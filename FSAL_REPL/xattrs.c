@@ -172,9 +172,9 @@ static fsal_status_t change(struct fsal_obj_handle *h, uint32_t type, const xatt
 
 fsal_status_t repl_setxattrs(struct fsal_obj_handle *h, setxattr_option4 option, xattrkey4 *name, xattrvalue4 *value)
 {
-	uint32_t flags = option == SETXATTR4_CREATE  ? NFS4R_XATTR_CREATE :
-			 option == SETXATTR4_REPLACE ? NFS4R_XATTR_REPLACE :
-						       NFS4R_XATTR_EITHER;
+	uint32_t flags = option == SETXATTR4_CREATE ? NFS4R_XATTR_CREATE :
+		option == SETXATTR4_REPLACE	    ? NFS4R_XATTR_REPLACE :
+						      NFS4R_XATTR_EITHER;
 
 	return change(h, NFS4R_OP_SETXATTR, name, value, flags);
 }

@@ -13,7 +13,7 @@ PKG_BUILD="gcc libc6-dev make cmake ninja-build pkg-config bison flex patch rpcs
 	libkrb5-dev liburcu-dev libdbus-1-dev libcap-dev libblkid-dev uuid-dev libacl1-dev
 	libnfsidmap-dev libjemalloc-dev liblmdb-dev libuv1-dev libcmocka-dev libjansson-dev nettle-dev uthash-dev spin tcc
 	clang-14 libclang-rt-14-dev llvm-14"
-PKG_LINT="shellcheck pyflakes3 clang-tidy-14 gcovr"
+PKG_LINT="shellcheck pyflakes3 clang-format-14 clang-tidy-14 gcovr"
 PKG_FETCH="ca-certificates dpkg-dev debian-archive-keyring"
 PKG_BED="user-mode-linux nfs-common iproute2 ethtool socat kmod iputils-ping procps
 	python3 libnfs-utils bc attr acl iperf3 tcpdump util-linux e2fsprogs xfsprogs btrfs-progs

@@ -37,17 +37,17 @@ enum nfs4r_attr_mask { /* which members of struct nfs4r_attrs are set; wire and 
 };
 
 struct nfs4r_attrs {
-	uint32_t mask;	/* NFS4R_ATTR_* */
-	uint32_t type;	/* enum nfs4r_type */
-	uint32_t mode;	/* 07777 */
+	uint32_t mask; /* NFS4R_ATTR_* */
+	uint32_t type; /* enum nfs4r_type */
+	uint32_t mode; /* 07777 */
 	uint32_t uid, gid;
 	uint32_t nlink;
-	uint64_t size;	/* bytes */
+	uint64_t size; /* bytes */
 	uint64_t space; /* bytes allocated; local to a server, never logged */
 	int64_t atime, mtime, ctime; /* ns since the epoch */
 	uint32_t rdev_major, rdev_minor;
-	nfs4r_version version;	/* NFSv4 change attribute */
-	struct nfs4r_buf *acl;	/* encoded by FSAL_REPL, opaque elsewhere; one reference held; NULL = none */
+	nfs4r_version version; /* NFSv4 change attribute */
+	struct nfs4r_buf *acl; /* encoded by FSAL_REPL, opaque elsewhere; one reference held; NULL = none */
 };
 
 struct nfs4r_cred {

@@ -8,7 +8,7 @@
 
 struct nfs4r_buf {
 	uint32_t refs; /* atomic */
-	uint32_t len;  /* bytes used; may be lowered by the only holder */
+	uint32_t len; /* bytes used; may be lowered by the only holder */
 	uint8_t data[];
 };
 

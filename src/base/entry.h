@@ -16,8 +16,8 @@ enum nfs4r_depth { /* wire and disk values */
 
 enum nfs4r_claim_kind {
 	NFS4R_PROPOSED = 1, /* by election */
-	NFS4R_CREATED = 2,  /* comes with the entry that creates the object */
-	NFS4R_MOVED = 3,    /* comes with the entry that moves the object */
+	NFS4R_CREATED = 2, /* comes with the entry that creates the object */
+	NFS4R_MOVED = 3, /* comes with the entry that moves the object */
 };
 
 struct nfs4r_control {
@@ -26,23 +26,23 @@ struct nfs4r_control {
 };
 
 enum nfs4r_effect {
-	NFS4R_EFF_NONE = 1,   /* version moves, nothing else (a void update) */
+	NFS4R_EFF_NONE = 1, /* version moves, nothing else (a void update) */
 	NFS4R_EFF_CREATE = 2, /* attrs, parent, linktext; before is 0 */
-	NFS4R_EFF_WRITE = 3,  /* off, len: payload of the entry */
-	NFS4R_EFF_ATTRS = 4,  /* attrs (may include SIZE and ACL) */
-	NFS4R_EFF_XATTR = 5,  /* xname, payload of the entry or removal */
-	NFS4R_EFF_NAMES = 6,  /* names[] of a directory */
-	NFS4R_EFF_LINKS = 7,  /* nlink, multi, one parent gained or lost */
+	NFS4R_EFF_WRITE = 3, /* off, len: payload of the entry */
+	NFS4R_EFF_ATTRS = 4, /* attrs (may include SIZE and ACL) */
+	NFS4R_EFF_XATTR = 5, /* xname, payload of the entry or removal */
+	NFS4R_EFF_NAMES = 6, /* names[] of a directory */
+	NFS4R_EFF_LINKS = 7, /* nlink, multi, one parent gained or lost */
 	NFS4R_EFF_PARENT = 8, /* object renamed: parent_from -> parent (may be equal) */
-	NFS4R_EFF_ALLOC = 9,  /* off, len, punch */
+	NFS4R_EFF_ALLOC = 9, /* off, len, punch */
 	NFS4R_EFF_INSTALL = 10, /* whole content; log 7.5, not issued yet */
 };
 
 struct nfs4r_name_change {
 	struct nfs4r_name name;
 	struct nfs4r_oid oid; /* zero: the name goes away */
-	uint32_t type;	      /* enum nfs4r_type of oid */
-	uint64_t cookie;      /* readdir cookie, 3..2^63-1; of the removed name when it goes away */
+	uint32_t type; /* enum nfs4r_type of oid */
+	uint64_t cookie; /* readdir cookie, 3..2^63-1; of the removed name when it goes away */
 };
 
 /*
@@ -57,22 +57,22 @@ struct nfs4r_name_change {
 struct nfs4r_part {
 	struct nfs4r_oid oid;
 	nfs4r_version before, after;
-	uint32_t effect;	 /* enum nfs4r_effect */
-	int64_t ctime;		 /* ns; the object's ctime after */
-	int64_t mtime;		 /* ns; the object's mtime after; 0 = unchanged, unless attrs say that it is 0 */
+	uint32_t effect; /* enum nfs4r_effect */
+	int64_t ctime; /* ns; the object's ctime after */
+	int64_t mtime; /* ns; the object's mtime after; 0 = unchanged, unless attrs say that it is 0 */
 	struct nfs4r_attrs attrs; /* CREATE, ATTRS: values after */
-	uint64_t off, len;	 /* WRITE, ALLOC: bytes. WRITE: len as executed, also when the payload is short */
-	bool punch;		 /* ALLOC: hole instead of space */
-	bool multi;		 /* LINKS: sticky flag after */
-	bool parent_gained;	 /* LINKS: parent names the directory gained (else lost; zero = none) */
-	uint32_t nlink;		 /* LINKS: after; 0 = dead */
+	uint64_t off, len; /* WRITE, ALLOC: bytes. WRITE: len as executed, also when the payload is short */
+	bool punch; /* ALLOC: hole instead of space */
+	bool multi; /* LINKS: sticky flag after */
+	bool parent_gained; /* LINKS: parent names the directory gained (else lost; zero = none) */
+	uint32_t nlink; /* LINKS: after; 0 = dead */
 	struct nfs4r_oid parent; /* CREATE, PARENT: parent after; LINKS: directory gained or lost */
 	struct nfs4r_oid parent_from; /* PARENT */
 	uint32_t nnames;
 	struct nfs4r_name_change *names; /* NAMES: nnames of them, owned by the entry */
-	char *linktext;		 /* CREATE of a symlink, NUL terminated, owned by the entry */
-	char *xname;		 /* XATTR, NUL terminated, owned by the entry */
-	bool xremove;		 /* XATTR: removal */
+	char *linktext; /* CREATE of a symlink, NUL terminated, owned by the entry */
+	char *xname; /* XATTR, NUL terminated, owned by the entry */
+	bool xremove; /* XATTR: removal */
 };
 
 struct nfs4r_joined { /* claim that comes with the entry; pid.server 0 = none */
@@ -82,26 +82,26 @@ struct nfs4r_joined { /* claim that comes with the entry; pid.server 0 = none */
 };
 
 struct nfs4r_entry {
-	uint32_t refs;	      /* atomic */
-	nfs4r_server_id log;  /* whose log */
+	uint32_t refs; /* atomic */
+	nfs4r_server_id log; /* whose log */
 	nfs4r_lsn lsn;
-	uint64_t view;	      /* view number it was executed in; 1 while views are fixed */
-	uint32_t op;	      /* enum nfs4r_op_type, for people and recovery */
+	uint64_t view; /* view number it was executed in; 1 while views are fixed */
+	uint32_t op; /* enum nfs4r_op_type, for people and recovery */
 	struct nfs4r_request_id request; /* origin 0 = none */
 	uint64_t answered_below; /* of the origin, for garbage collection of results */
-	struct nfs4r_oid result;    /* object made, or zero */
+	struct nfs4r_oid result; /* object made, or zero */
 	struct nfs4r_joined joined;
 	uint32_t nparts;
 	struct nfs4r_part parts[NFS4R_PARTS_MAX];
-	bool has_payload;     /* the operation carries bytes (WRITE or XATTR value) */
+	bool has_payload; /* the operation carries bytes (WRITE or XATTR value) */
 	struct nfs4r_buf *payload; /* may be absent (has to be read back) or shorter than len after a read-back */
 	nfs4r_lsn after[NFS4R_SERVERS_MAX + 1]; /* a directory that changes parents: positions of the other logs (index = server id) that it was
 					 * executed on; who applies it has them applied. Else zeroes */
 	nfs4r_server_id fuzzy_log; /* read back: newest entry assigned to the file when the read ended; 0 = exact */
 	nfs4r_lsn fuzzy_lsn;
 	/* local only, never on the wire: */
-	uint64_t bytes_at;	/* WRITE: the payload is to be kept in the journal, or is there since this position (log 4.10); 0 = it is in the file only */
-	uint8_t handle_len;	/* sub-FSAL handle of parts[0].oid of a CREATE, filled by whoever executed or applied it here */
+	uint64_t bytes_at; /* WRITE: the payload is to be kept in the journal, or is there since this position (log 4.10); 0 = it is in the file only */
+	uint8_t handle_len; /* sub-FSAL handle of parts[0].oid of a CREATE, filled by whoever executed or applied it here */
 	uint8_t handle[NFS4R_LOCAL_HANDLE_MAX];
 };
 

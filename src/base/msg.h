@@ -25,7 +25,7 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_POSITIONS = 11, /* received, applied and stable of every log (control 2) */
 	NFS4R_MSG_ENTRIES = 12,
 	NFS4R_MSG_PULL = 13,
-	NFS4R_MSG_VERIFY = 14,	      /* engine to engine: checksum of one object, for nfs4rctl verify */
+	NFS4R_MSG_VERIFY = 14, /* engine to engine: checksum of one object, for nfs4rctl verify */
 	NFS4R_MSG_VERIFY_ANSWER = 15,
 	/* the active view (log 6): to every server of the volume, member or not */
 	NFS4R_MSG_HEARTBEAT = 16,
@@ -35,12 +35,12 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_ACCEPT = 20,
 	NFS4R_MSG_ACCEPTED = 21,
 	NFS4R_MSG_VIEW = 22,
-	NFS4R_MSG_JOIN = 23,	 /* a new member to the others: your controls, from `offset` on */
+	NFS4R_MSG_JOIN = 23, /* a new member to the others: your controls, from `offset` on */
 	NFS4R_MSG_JOINROWS = 24, /* some of them */
-	NFS4R_MSG_JOINED = 25,	 /* a new member to the others: I have all rows, and all logs as far as you had them */
+	NFS4R_MSG_JOINED = 25, /* a new member to the others: I have all rows, and all logs as far as you had them */
 	NFS4R_MSG_CLOSING = 26, /* the sender makes no more updates under these controls of files; copies that have its log up to there may be read (control 7.10) */
-	NFS4R_MSG_SPACE = 27,	/* what the sender has room for, and what its file system can hold (log 4.12) */
-	NFS4R_MSG_HALTED = 28,	/* the sender's disk takes nothing any more: it says nothing else in this start (log 4.15) */
+	NFS4R_MSG_SPACE = 27, /* what the sender has room for, and what its file system can hold (log 4.12) */
+	NFS4R_MSG_HALTED = 28, /* the sender's disk takes nothing any more: it says nothing else in this start (log 4.15) */
 };
 
 struct nfs4r_prio { /* larger wins: attempts first, then server id (control 4.2) */
@@ -74,7 +74,7 @@ struct nfs4r_address { /* where a server listens for the others */
 
 /* members are voters, voters are servers */
 struct nfs4r_view { /* log 6.1 */
-	uint64_t num;  /* NFS4R_RECONF_SHIFT bits: k * NFS4R_VIEW_STEP + id of the server that proposed it; above: how often the volume was reconfigured
+	uint64_t num; /* NFS4R_RECONF_SHIFT bits: k * NFS4R_VIEW_STEP + id of the server that proposed it; above: how often the volume was reconfigured
 			* (log 9.3). 0: the first, all configured servers */
 	uint64_t base; /* the view it changes; 0 for the first */
 	nfs4r_servers members;
@@ -83,8 +83,8 @@ struct nfs4r_view { /* log 6.1 */
 	uint32_t nseals;
 	struct nfs4r_seal seals[NFS4R_SEALS_MAX]; /* in the order in which they were made; the oldest falls out */
 	nfs4r_servers servers; /* who belongs to the volume: is connected to, catches up, holds back truncation */
-	nfs4r_servers voters;  /* whose majority decides */
-	uint32_t nbook;	       /* 0: the addresses are as configured; else those of all servers */
+	nfs4r_servers voters; /* whose majority decides */
+	uint32_t nbook; /* 0: the addresses are as configured; else those of all servers */
 	struct nfs4r_address addresses[NFS4R_SERVERS_MAX]; /* ascending id */
 	uint8_t secret[NFS4R_SECRET]; /* of the volume (log 6.13), the same in all views that have one; all 0: none yet. For nobody's eyes but the servers' */
 };
@@ -107,22 +107,25 @@ struct nfs4r_join_row { /* one claim that is won */
 	struct nfs4r_control controls[NFS4R_CLAIM_CONTROLS_MAX];
 };
 
-enum nfs4r_nack_reason { NFS4R_NACK_BLOCKED = 1, NFS4R_NACK_UNKNOWN = 2 };
+enum nfs4r_nack_reason {
+	NFS4R_NACK_BLOCKED = 1,
+	NFS4R_NACK_UNKNOWN = 2
+};
 
 /* What a READ asks for; wire values. A peer's answer to LOOKUP, READDIR, LOOKUPP, GETXATTR and LISTXATTR also has result_offset = version of oid, looked at afterwards. */
 enum nfs4r_read_type {
 	NFS4R_RD_GETATTR = 1,
-	NFS4R_RD_LOOKUP = 2,	/* oid = directory, name -> result oid, type, attrs */
-	NFS4R_RD_READDIR = 3,	/* oid, cookie, count of names -> names */
-	NFS4R_RD_READ = 4,	/* oid, offset, length, cookie = version of the asker's copy or 0 -> data, eof; or verifier = version of a copy that has these
+	NFS4R_RD_LOOKUP = 2, /* oid = directory, name -> result oid, type, attrs */
+	NFS4R_RD_READDIR = 3, /* oid, cookie, count of names -> names */
+	NFS4R_RD_READ = 4, /* oid, offset, length, cookie = version of the asker's copy or 0 -> data, eof; or verifier = version of a copy that has these
 				 * bytes, result_offset = how many, eof, data = the file's pieces (control 6.3) */
-	NFS4R_RD_READLINK = 5,	/* -> data */
-	NFS4R_RD_GETXATTR = 6,	/* name -> data */
-	NFS4R_RD_LISTXATTR = 7,	/* -> data: names, each NUL terminated */
-	NFS4R_RD_COMMIT = 8,	/* make what was written durable at the primary -> verifier */
-	NFS4R_RD_SEEK = 9,	/* offset, length = 0 data, 1 hole -> offset, eof */
-	NFS4R_RD_LOOKUPP = 10,	/* parent of a directory -> result oid */
-	NFS4R_RD_OIDS = 11,	/* only with `copy`: objects in the order of their OIDs from oid (exclusive) on -> dirents without names; eof */
+	NFS4R_RD_READLINK = 5, /* -> data */
+	NFS4R_RD_GETXATTR = 6, /* name -> data */
+	NFS4R_RD_LISTXATTR = 7, /* -> data: names, each NUL terminated */
+	NFS4R_RD_COMMIT = 8, /* make what was written durable at the primary -> verifier */
+	NFS4R_RD_SEEK = 9, /* offset, length = 0 data, 1 hole -> offset, eof */
+	NFS4R_RD_LOOKUPP = 10, /* parent of a directory -> result oid */
+	NFS4R_RD_OIDS = 11, /* only with `copy`: objects in the order of their OIDs from oid (exclusive) on -> dirents without names; eof */
 };
 
 struct nfs4r_dirent {
@@ -179,7 +182,7 @@ struct nfs4r_log_position {
 };
 
 enum nfs4r_memory { /* what a server's store knows of what it said before (log 8.6); wire and row values */
-	NFS4R_MEMORY_NEW = 1,	 /* an empty store: perhaps there never was another */
+	NFS4R_MEMORY_NEW = 1, /* an empty store: perhaps there never was another */
 	NFS4R_MEMORY_FORGOT = 2, /* somebody knows a later or another store of this server */
 	NFS4R_MEMORY_KNOWN = 3,
 };
@@ -225,17 +228,17 @@ struct nfs4r_msg {
 		struct nfs4r_read *read; /* READ, READ_ANSWER; the message owns it */
 		struct {
 			uint64_t clock_ns; /* sender's CLOCK_BOOTTIME, for round-trip and later for leases */
-			uint64_t echo_ns;  /* last clock_ns received from the receiver, 0 = none */
+			uint64_t echo_ns; /* last clock_ns received from the receiver, 0 = none */
 			nfs4r_lsn own_end; /* last LSN of the sender's own log */
 			nfs4r_lsn all_stable; /* of the sender's log: everybody has it stable up to here */
-			bool want_stable;  /* a release at the sender waits for `stable` of its log: checkpoint soon */
-			bool wanted;	   /* and somebody waits for that release: checkpoint now */
+			bool want_stable; /* a release at the sender waits for `stable` of its log: checkpoint soon */
+			bool wanted; /* and somebody waits for that release: checkpoint now */
 			uint32_t n;
 			struct nfs4r_log_position pos[NFS4R_SERVERS_MAX];
 		} positions;
 		struct {
 			nfs4r_server_id log; /* normally the sender's own */
-			nfs4r_lsn end;	     /* last LSN of that log the sender has */
+			nfs4r_lsn end; /* last LSN of that log the sender has */
 			uint32_t n;
 			struct nfs4r_entry **entries; /* n references, ascending LSN, contiguous; array owned by the message */
 		} entries;
@@ -244,26 +247,26 @@ struct nfs4r_msg {
 			nfs4r_lsn from; /* first LSN wanted */
 		} pull;
 		struct {
-			uint64_t clock_ms;	/* sender's, for the lease: comes back in GRANT */
-			uint64_t view;		/* number of the view the sender adopted */
-			uint64_t promised;	/* highest number it promised */
-			nfs4r_servers hears;	/* servers it heard within the silence time, itself included */
-			bool caught_up;		/* not a member, and near enough to the end of every log to become one */
-			bool joining;		/* a member that has not all rows yet */
-			bool repairing;		/* its copy is ahead of a seal, or incomplete: no source for others (log 8.3) */
+			uint64_t clock_ms; /* sender's, for the lease: comes back in GRANT */
+			uint64_t view; /* number of the view the sender adopted */
+			uint64_t promised; /* highest number it promised */
+			nfs4r_servers hears; /* servers it heard within the silence time, itself included */
+			bool caught_up; /* not a member, and near enough to the end of every log to become one */
+			bool joining; /* a member that has not all rows yet */
+			bool repairing; /* its copy is ahead of a seal, or incomplete: no source for others (log 8.3) */
 			enum nfs4r_memory memory;
-			uint64_t inc, inc_random;	/* this start of the sender's (log 2.1) */
-			uint64_t position;		/* of its journal: what it told counts on no more than this, and no crash takes it back */
+			uint64_t inc, inc_random; /* this start of the sender's (log 2.1) */
+			uint64_t position; /* of its journal: what it told counts on no more than this, and no crash takes it back */
 			uint64_t your_inc, your_random; /* the newest start of the receiver's that the sender knows of; 0: none */
-			uint64_t your_position;		/* the highest that the receiver said in that start */
-			nfs4r_servers claims;	/* servers outside the view that the sender, a complete member, knows claims of */
-			bool confirmed;		/* this view is on the sender's disk, it has all rows, and what counts on a majority counts on one of this view's (log 9.1) */
-			uint64_t reconf_epoch;	/* an administrator's word (log 9.3): from this NFS4R_RECONF() on these are all; 0: none */
+			uint64_t your_position; /* the highest that the receiver said in that start */
+			nfs4r_servers claims; /* servers outside the view that the sender, a complete member, knows claims of */
+			bool confirmed; /* this view is on the sender's disk, it has all rows, and what counts on a majority counts on one of this view's (log 9.1) */
+			uint64_t reconf_epoch; /* an administrator's word (log 9.3): from this NFS4R_RECONF() on these are all; 0: none */
 			nfs4r_servers reconf_set;
-			uint64_t view_digest;	/* nfs4r_view_digest() of the adopted view */
+			uint64_t view_digest; /* nfs4r_view_digest() of the adopted view */
 			uint64_t accepted, accepted_digest; /* the highest view that the sender accepted (log 6.14) */
-			bool left;		/* this start of the sender has no lease any more, whatever is granted (log 6.11) */
-			uint32_t trouble;	/* enum nfs4r_status: why the sender cannot apply an entry, and asks to be removed (log 6.12); 0: it can */
+			bool left; /* this start of the sender has no lease any more, whatever is granted (log 6.11) */
+			uint32_t trouble; /* enum nfs4r_status: why the sender cannot apply an entry, and asks to be removed (log 6.12); 0: it can */
 		} heartbeat;
 		struct {
 			uint64_t clock_ms; /* of the HEARTBEAT */
@@ -276,9 +279,9 @@ struct nfs4r_msg {
 		struct {
 			uint64_t num;
 			bool refused;
-			uint64_t promised;	    /* the sender's now */
+			uint64_t promised; /* the sender's now */
 			struct nfs4r_view accepted; /* the highest it accepted */
-			bool complete;		    /* not repairing: its copy may stand for what is sealed */
+			bool complete; /* not repairing: its copy may stand for what is sealed */
 			nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1]; /* of every log; no entry beyond is taken of those to be sealed (log 6.3) */
 		} promise;
 		struct nfs4r_view view; /* ACCEPT, VIEW */
@@ -319,7 +322,7 @@ struct nfs4r_msg {
 		} space;
 		struct {
 			uint32_t status; /* enum nfs4r_status: why */
-			bool files;	 /* of the file system of the exported directory; else of Store */
+			bool files; /* of the file system of the exported directory; else of Store */
 		} halted;
 	};
 };

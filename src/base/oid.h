@@ -17,17 +17,17 @@
 /* Configured servers of a volume have ids 1..NFS4R_SERVERS_MAX; 0 is nobody. */
 #define NFS4R_SERVERS_MAX 15
 
-typedef uint16_t nfs4r_server_id;  /* 1..NFS4R_SERVERS_MAX, 0 = nobody */
-typedef uint64_t nfs4r_lsn;	   /* position in one log, from 1; 0 = before the first */
-typedef uint64_t nfs4r_version;	   /* epoch (upper 24 bits) | count (lower 40); 0 = object not there */
-typedef uint64_t nfs4r_servers;	   /* bit set of server ids: bit i = server i */
+typedef uint16_t nfs4r_server_id; /* 1..NFS4R_SERVERS_MAX, 0 = nobody */
+typedef uint64_t nfs4r_lsn; /* position in one log, from 1; 0 = before the first */
+typedef uint64_t nfs4r_version; /* epoch (upper 24 bits) | count (lower 40); 0 = object not there */
+typedef uint64_t nfs4r_servers; /* bit set of server ids: bit i = server i */
 
 #define NFS4R_VERSION_COUNT_BITS 40
 #define NFS4R_BIT(id) ((nfs4r_servers)1 << (id))
 /* For each server s of a set, by rising id: a head like that of `for`. */
-#define EACH_OF(set, s)                                                                                                        \
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)                                                               \
-		if ((set) & NFS4R_BIT(s))
+#define EACH_OF(set, s)                                          \
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) \
+		if ((set)&NFS4R_BIT(s))
 
 struct nfs4r_oid {
 	uint8_t b[16]; /* creator (2) | incarnation counter (6) | mint sequence (8) */

@@ -12,25 +12,29 @@
 #include "base/status.h"
 
 enum nfs4r_op_type { /* wire and disk values */
-	NFS4R_OP_CREATE = 1,	 /* dir, name, attrs, verifier: regular file. EXIST answers carry the oid found */
-	NFS4R_OP_MKDIR = 2,	 /* dir, name, attrs */
-	NFS4R_OP_SYMLINK = 3,	 /* dir, name, attrs, text */
-	NFS4R_OP_MKNOD = 4,	 /* dir, name, attrs with TYPE (fifo, socket, chr, blk) and RDEV */
-	NFS4R_OP_LINK = 5,	 /* obj, dir, name: new name in dir */
-	NFS4R_OP_REMOVE = 6,	 /* dir, name: unlink or rmdir, by what the name is */
-	NFS4R_OP_RENAME = 7,	 /* dir, name -> dir2, name2 */
-	NFS4R_OP_SETATTR = 8,	 /* obj, attrs (also size, times, ACL) */
-	NFS4R_OP_WRITE = 9,	 /* obj, offset, data */
-	NFS4R_OP_ALLOCATE = 10,	 /* obj, offset, length */
+	NFS4R_OP_CREATE = 1, /* dir, name, attrs, verifier: regular file. EXIST answers carry the oid found */
+	NFS4R_OP_MKDIR = 2, /* dir, name, attrs */
+	NFS4R_OP_SYMLINK = 3, /* dir, name, attrs, text */
+	NFS4R_OP_MKNOD = 4, /* dir, name, attrs with TYPE (fifo, socket, chr, blk) and RDEV */
+	NFS4R_OP_LINK = 5, /* obj, dir, name: new name in dir */
+	NFS4R_OP_REMOVE = 6, /* dir, name: unlink or rmdir, by what the name is */
+	NFS4R_OP_RENAME = 7, /* dir, name -> dir2, name2 */
+	NFS4R_OP_SETATTR = 8, /* obj, attrs (also size, times, ACL) */
+	NFS4R_OP_WRITE = 9, /* obj, offset, data */
+	NFS4R_OP_ALLOCATE = 10, /* obj, offset, length */
 	NFS4R_OP_DEALLOCATE = 11,
-	NFS4R_OP_SETXATTR = 12,	 /* obj, xname, data, xflags */
+	NFS4R_OP_SETXATTR = 12, /* obj, xname, data, xflags */
 	NFS4R_OP_REMOVEXATTR = 13,
-	NFS4R_OP_CLOSE = 14,	 /* obj: wait until what this server wrote to it is complete (control 5.3). Never forwarded, never logged */
-	NFS4R_OP_ADOPT = 15,	 /* dir, name, attrs with TYPE: take an object that is already there into the volume (import) */
-	NFS4R_OP_CLAIM = 16,	 /* obj, depth: get (and hold) control without changing anything; for import and tools */
+	NFS4R_OP_CLOSE = 14, /* obj: wait until what this server wrote to it is complete (control 5.3). Never forwarded, never logged */
+	NFS4R_OP_ADOPT = 15, /* dir, name, attrs with TYPE: take an object that is already there into the volume (import) */
+	NFS4R_OP_CLAIM = 16, /* obj, depth: get (and hold) control without changing anything; for import and tools */
 };
 
-enum nfs4r_xattr_flags { NFS4R_XATTR_EITHER = 0, NFS4R_XATTR_CREATE = 1, NFS4R_XATTR_REPLACE = 2 };
+enum nfs4r_xattr_flags {
+	NFS4R_XATTR_EITHER = 0,
+	NFS4R_XATTR_CREATE = 1,
+	NFS4R_XATTR_REPLACE = 2
+};
 
 struct nfs4r_op {
 	/* request */
@@ -40,29 +44,29 @@ struct nfs4r_op {
 	struct nfs4r_attrs attrs;
 	struct nfs4r_cred cred;
 	uint64_t offset, length; /* bytes */
-	struct nfs4r_buf *data;	 /* WRITE, SETXATTR: one reference. May be NULL for a WRITE that is executed by a local callback */
-	char *text;		 /* SYMLINK target or xattr name; NUL terminated, owned */
+	struct nfs4r_buf *data; /* WRITE, SETXATTR: one reference. May be NULL for a WRITE that is executed by a local callback */
+	char *text; /* SYMLINK target or xattr name; NUL terminated, owned */
 	uint32_t xflags;
-	bool stable;		 /* WRITE: bytes are on disk before the answer */
-	bool under_open;	 /* WRITE under an open state of this server: completes at CLOSE (control 5.3), else before the answer */
-	uint32_t depth;		 /* CLAIM */
+	bool stable; /* WRITE: bytes are on disk before the answer */
+	bool under_open; /* WRITE under an open state of this server: completes at CLOSE (control 5.3), else before the answer */
+	uint32_t depth; /* CLAIM */
 	struct nfs4r_request_id id;
 	uint64_t answered_below;
-	uint32_t generation;	 /* of the log of the server that is asked, as the origin knows it (log 5.6) */
-	uint64_t client;	 /* who asked, for recognising its retry after DELAY; local only, 0 = not known */
-	bool here_only;		 /* executed by this server or not at all: it is about the local tree (an import, set-id bits). Who controls what it needs is asked to let go. Local only */
+	uint32_t generation; /* of the log of the server that is asked, as the origin knows it (log 5.6) */
+	uint64_t client; /* who asked, for recognising its retry after DELAY; local only, 0 = not known */
+	bool here_only; /* executed by this server or not at all: it is about the local tree (an import, set-id bits). Who controls what it needs is asked to let go. Local only */
 
 	/* result */
 	enum nfs4r_status status;
-	struct nfs4r_oid result;	/* object made or found */
+	struct nfs4r_oid result; /* object made or found */
 	uint32_t result_type;
-	struct nfs4r_attrs post;	/* attributes of the result or obj after, when the executor has them */
+	struct nfs4r_attrs post; /* attributes of the result or obj after, when the executor has them */
 	nfs4r_version dir_before, dir_after, dir2_before, dir2_after; /* change_info */
-	nfs4r_lsn lsn;			/* entry made, in log of server `primary`; 0 = none */
+	nfs4r_lsn lsn; /* entry made, in log of server `primary`; 0 = none */
 	nfs4r_server_id primary;
-	uint64_t verifier;		/* WRITE: write verifier of the answering server when it began (log 5.3) */
+	uint64_t verifier; /* WRITE: write verifier of the answering server when it began (log 5.3) */
 
-	void *core;   /* private to the core while it has the operation */
+	void *core; /* private to the core while it has the operation */
 	void *engine; /* private to the engine */
 	uint64_t asked; /* private to the engine that it was forwarded to: bytes that it counts for the origin */
 };

@@ -13,8 +13,8 @@
 
 struct nfs4r_said { /* all zero: nothing was said */
 	uint64_t begun_ms; /* the interval */
-	uint32_t lines;	   /* that came in it */
-	uint64_t more;	   /* that were left out since the last one that came */
+	uint32_t lines; /* that came in it */
+	uint64_t more; /* that were left out since the last one that came */
 };
 
 /* May a line come at @now_ms (any clock that does not go back), if @max lines may in an interval? False: it is counted. True: *@more is how many were left out before it. */

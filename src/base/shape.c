@@ -19,8 +19,8 @@
 #define OIDS_BYTES (NFS4R_SERVERS_MAX * 24u)
 
 /* Those that an entry says of an object; the others are a server's own, or a client's wish. */
-#define ENTRY_ATTRS                                                                                                                                             \
-	(NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_SIZE | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME | NFS4R_ATTR_RDEV | NFS4R_ATTR_TYPE |         \
+#define ENTRY_ATTRS                                                                                                                                      \
+	(NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_SIZE | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME | NFS4R_ATTR_RDEV | NFS4R_ATTR_TYPE | \
 	 NFS4R_ATTR_ACL)
 #define REQUEST_ATTRS (ENTRY_ATTRS | NFS4R_ATTR_ATIME_NOW | NFS4R_ATTR_MTIME_NOW)
 
@@ -466,7 +466,7 @@ static const char *data_shape(const struct nfs4r_read *r)
 static const char *ok_shape(const struct nfs4r_read *r)
 {
 	bool bytes = r->type == NFS4R_RD_READ || r->type == NFS4R_RD_READLINK || r->type == NFS4R_RD_GETXATTR || r->type == NFS4R_RD_LISTXATTR ||
-		     r->type == NFS4R_RD_OIDS;
+		r->type == NFS4R_RD_OIDS;
 	bool typed = r->type == NFS4R_RD_GETATTR || r->type == NFS4R_RD_LOOKUP;
 	const char *why = NULL;
 

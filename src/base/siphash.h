@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define NFS4R_SIPHASH_KEY 16 /* bytes */
-#define NFS4R_SIPHASH 8	     /* bytes */
+#define NFS4R_SIPHASH 8 /* bytes */
 
 /* @out: the hash of @len bytes at @in, little endian as in the paper. Pure. */
 void nfs4r_siphash(uint8_t out[NFS4R_SIPHASH], const void *in, size_t len, const uint8_t key[NFS4R_SIPHASH_KEY]);

@@ -35,17 +35,17 @@ enum nfs4r_status {
 	NFS4R_NOTSUPP = 73,
 	NFS4R_SYMLINK = 74,
 	NFS4R_BADTYPE = 75,
-	NFS4R_DELAY = 100,	 /* nothing happened (or only something idempotent): try again */
+	NFS4R_DELAY = 100, /* nothing happened (or only something idempotent): try again */
 	/* between servers and modules */
 	NFS4R_NOT_PRIMARY = 200, /* the asked server does not control the object */
-	NFS4R_UNKNOWN = 201,	 /* object not here yet */
-	NFS4R_ORPHAN = 202,	 /* last name gone; only the holder of an open has it */
+	NFS4R_UNKNOWN = 201, /* object not here yet */
+	NFS4R_ORPHAN = 202, /* last name gone; only the holder of an open has it */
 	NFS4R_NOMEM = 203,
-	NFS4R_MALFORMED = 204,	 /* bytes from a peer or a disk that cannot be decoded */
-	NFS4R_TOOBIG = 205,	 /* a length above its limit */
-	NFS4R_CORRUPT = 206,	 /* a checksum or an invariant of stored data is broken */
-	NFS4R_MISMATCH = 207,	 /* version, volume or identity differs from ours */
-	NFS4R_LOCKED = 208,	 /* the store is in use by another process */
+	NFS4R_MALFORMED = 204, /* bytes from a peer or a disk that cannot be decoded */
+	NFS4R_TOOBIG = 205, /* a length above its limit */
+	NFS4R_CORRUPT = 206, /* a checksum or an invariant of stored data is broken */
+	NFS4R_MISMATCH = 207, /* version, volume or identity differs from ours */
+	NFS4R_LOCKED = 208, /* the store is in use by another process */
 	NFS4R_SHUTDOWN = 209,
 	NFS4R_BADCONFIG = 210,
 };

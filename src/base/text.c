@@ -13,7 +13,10 @@
 /* Bytes of the character that begins at @s, which goes to @point; 0: none does. */
 static size_t character(const uint8_t *s, uint32_t *point)
 {
-	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 :
+		s[0] >= 0xe0 && s[0] < 0xf0			 ? 3 :
+		s[0] >= 0xf0 && s[0] < 0xf5			 ? 4 :
+								   0;
 
 	if (n <= 1) {
 		*point = s[0];

@@ -11,16 +11,20 @@
 
 #include "base/oid.h"
 
-enum nfs4r_known { NFS4R_KNOWN = 1, NFS4R_NOT_YET = 2, NFS4R_DEAD = 3 };
+enum nfs4r_known {
+	NFS4R_KNOWN = 1,
+	NFS4R_NOT_YET = 2,
+	NFS4R_DEAD = 3
+};
 
 struct nfs4r_facts {
 	enum nfs4r_known known;
-	uint32_t type;		 /* enum nfs4r_type, when known */
-	bool multi;		 /* ever had two names (sticky): has no ancestors for control (control 0) */
-	nfs4r_version version;	 /* of the last committed entry */
+	uint32_t type; /* enum nfs4r_type, when known */
+	bool multi; /* ever had two names (sticky): has no ancestors for control (control 0) */
+	nfs4r_version version; /* of the last committed entry */
 	uint32_t nlink;
-	uint64_t nentries;	 /* directory: names in it */
-	uint32_t nparents;	 /* 1; a multi file may have any number (ask parents()); 0 for the root */
+	uint64_t nentries; /* directory: names in it */
+	uint32_t nparents; /* 1; a multi file may have any number (ask parents()); 0 for the root */
 	struct nfs4r_oid parent; /* the parent when nparents == 1 */
 };
 

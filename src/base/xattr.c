@@ -15,7 +15,7 @@ bool nfs4r_xattr_is_carried(const char *name)
 	if (strcmp(name, "security.evm") == 0 || begins(name, "trusted.nfs4r."))
 		return false;
 	return begins(name, NFS4R_XATTR_USER) || begins(name, "trusted.") || begins(name, "security.") ||
-	       strcmp(name, "system.posix_acl_access") == 0 || strcmp(name, "system.posix_acl_default") == 0;
+		strcmp(name, "system.posix_acl_access") == 0 || strcmp(name, "system.posix_acl_default") == 0;
 }
 
 bool nfs4r_xattr_is_label(const char *name)

@@ -18,7 +18,7 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 #define HOME_RPC(there, value)
 #define HOME_ENGINE(there, value)
 #define KEY_NUMBER(block, name, field, home, there, def, ...) HOME_##home(there, def)
-#define KEY_SPAN(block, name, field, home, there, def, ...) HOME_##home(there, (def) * UINT64_C(1000))
+#define KEY_SPAN(block, name, field, home, there, def, ...) HOME_##home(there, (def)*UINT64_C(1000))
 #define KEY_BOOL(block, name, field, home, there, def, ...) HOME_##home(there, def)
 #define KEY_TOKEN(block, name, field, home, there, def, ...) HOME_##home(there, def)
 #define KEY_HIDDEN(field, home, there, def) HOME_##home(there, def)
@@ -70,13 +70,13 @@ static void free_ops(struct opx *list, bool owned)
 	}
 }
 
-#define FREE_TABLE(head)                                                                                                       \
-	do {                                                                                                                   \
-		__typeof__(head) x_, tmp_;                                                                                     \
-		HASH_ITER(hh, head, x_, tmp_) {                                                                                \
-			HASH_DEL(head, x_);                                                                                    \
-			free(x_);                                                                                              \
-		}                                                                                                              \
+#define FREE_TABLE(head)                        \
+	do {                                    \
+		__typeof__(head) x_, tmp_;      \
+		HASH_ITER(hh, head, x_, tmp_) { \
+			HASH_DEL(head, x_);     \
+			free(x_);               \
+		}                               \
 	} while (0)
 
 static void free_claims(struct nfs4r_core *c)

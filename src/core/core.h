@@ -66,63 +66,63 @@ struct nfs4r_tree {
 /* ---- configuration --------------------------------------------------- */
 
 enum nfs4r_durability { /* log 5.1; configuration values */
-	NFS4R_DURABILITY_LOCAL = 1,    /* reply after local execution; what a dead primary controls waits for it, or for give-up */
-	NFS4R_DURABILITY_COMMIT = 2,   /* COMMIT, stable WRITE, rename and link are held by a majority when they are answered */
+	NFS4R_DURABILITY_LOCAL = 1, /* reply after local execution; what a dead primary controls waits for it, or for give-up */
+	NFS4R_DURABILITY_COMMIT = 2, /* COMMIT, stable WRITE, rename and link are held by a majority when they are answered */
 	NFS4R_DURABILITY_MAJORITY = 3, /* every update is */
 };
 
 struct nfs4r_core_config { /* defaults of what has a key: base/config.def */
 	nfs4r_server_id self;
-	nfs4r_servers servers;	 /* all configured, self included; fixed view = all of them */
+	nfs4r_servers servers; /* all configured, self included; fixed view = all of them */
 	struct nfs4r_oid root;
-	uint64_t inc;		 /* this start's incarnation: counter, and a random number, since a store restored from a backup counts up again (log 2.1) */
+	uint64_t inc; /* this start's incarnation: counter, and a random number, since a store restored from a backup counts up again (log 2.1) */
 	uint64_t inc_random;
 	uint8_t secret[NFS4R_SECRET]; /* random: becomes the volume's if that has none yet and this server makes the view that gives it one (log 6.13);
 				  * all 0: the volume needs none, and this server makes none */
-	uint64_t journal_end;	 /* where the own journal ended when this start found it, or any before it since a core was started with it. Who was told
+	uint64_t journal_end; /* where the own journal ended when this start found it, or any before it since a core was started with it. Who was told
 				  * that more is on stable storage heard that of a disk which is not this one any more (log 8.6) */
-	bool tail_intact;	 /* every record this server ever appended is there (process crash or clean stop).
+	bool tail_intact; /* every record this server ever appended is there (process crash or clean stop).
 				  * false (machine crash): updates and reads of own controls wait until all peers
 				  * told their position in our log and the tail is pulled (log 4.7) */
-	bool doubts;		 /* only with tail_intact false: recovery does not end before EV_SETTLED (log 4.6) */
+	bool doubts; /* only with tail_intact false: recovery does not end before EV_SETTLED (log 4.6) */
 	/* times, all in ms of the `now_ms` given to step() */
-	uint32_t repeat_ms;	 /* PROPOSE, RELEASE, FORWARD are sent again to whoever has not answered */
-	uint32_t op_wait_ms;	 /* longest wait of an operation for control, then DELAY */
-	uint32_t reply_wait_ms;	 /* executed, waiting for control 5.2/5.3: a log line (STUCK action) after this; the answer itself is held
+	uint32_t repeat_ms; /* PROPOSE, RELEASE, FORWARD are sent again to whoever has not answered */
+	uint32_t op_wait_ms; /* longest wait of an operation for control, then DELAY */
+	uint32_t reply_wait_ms; /* executed, waiting for control 5.2/5.3: a log line (STUCK action) after this; the answer itself is held
 				  * until the condition holds, since DELAY for an executed non-idempotent operation would be a lie; default 5000 */
-	uint32_t idle_ms;	 /* an unused shallow claim starts closing (control 7.1) */
-	uint32_t revoke_ms;	 /* a claim stays so long after a revoke that came with a forward, or while pending operations use it, and a
+	uint32_t idle_ms; /* an unused shallow claim starts closing (control 7.1) */
+	uint32_t revoke_ms; /* a claim stays so long after a revoke that came with a forward, or while pending operations use it, and a
 				  * deep one after one for a single object (control 7.5); 0 = at once */
-	uint32_t turn_ms;	 /* so long, and for forty round trips at least, use keeps what others ask for all the time (control 7.5);
+	uint32_t turn_ms; /* so long, and for forty round trips at least, use keeps what others ask for all the time (control 7.5);
 				  * 0 = for ever */
-	uint32_t holdoff_ms;	 /* after a release that was forced (control 7.6); 0 = two round trips to the farthest server as measured by
+	uint32_t holdoff_ms; /* after a release that was forced (control 7.6); 0 = two round trips to the farthest server as measured by
 				  * elections, 20 to 1000 ms; default 0 */
-	uint32_t read_ms;	 /* control of a directory ends so long, or a sixth of a round trip, after its last use if another server reads by it (control 7.11); 0 = never */
-	uint32_t announce_ms;	 /* so long after the control of a file began to close the others hear that copies may be read (control 7.10): an update
+	uint32_t read_ms; /* control of a directory ends so long, or a sixth of a round trip, after its last use if another server reads by it (control 7.11); 0 = never */
+	uint32_t announce_ms; /* so long after the control of a file began to close the others hear that copies may be read (control 7.10): an update
 				  * that comes later has to wait; 0 = never, the same on all starts of a server */
 	/* Policy of hierarchical control (control 4.1, 7.4, 7.8, 7.9; paper 2.2). When to ask for more or less: any moment is safe. */
-	bool deep;		 /* ask for deep control where shallow would do. New directories come with deep control either way */
-	uint32_t deep_ms;	 /* deep control ends so long after the last directory update below it, deep+ after the last update of an old file
+	bool deep; /* ask for deep control where shallow would do. New directories come with deep control either way */
+	uint32_t deep_ms; /* deep control ends so long after the last directory update below it, deep+ after the last update of an old file
 				  * below it */
-	uint32_t escalate_count;	 /* elections paid in different places below a directory within escalate_ms that make this server ask for
+	uint32_t escalate_count; /* elections paid in different places below a directory within escalate_ms that make this server ask for
 				  * deep control of it (control 7.4); 0 = never */
-	uint32_t escalate_ms;	 /* default 10000 */
-	uint32_t deep_plus_count;/* updates of different old files below a directory within a second that make this server ask for
+	uint32_t escalate_ms; /* default 10000 */
+	uint32_t deep_plus_count; /* updates of different old files below a directory within a second that make this server ask for
 				  * deep+ of it (control 7.8); 0 = never */
-	uint32_t contested_ms;	 /* after a deep control was refused, or revoked for something below it, no deep control of that directory is
+	uint32_t contested_ms; /* after a deep control was refused, or revoked for something below it, no deep control of that directory is
 				  * asked for where shallow would do */
-	uint32_t share_reads;	 /* READs served for others from deep control of what is not being updated here, until it is narrowed or
+	uint32_t share_reads; /* READs served for others from deep control of what is not being updated here, until it is narrowed or
 				  * dropped (control 7.4, 7.9); 0 = never */
 	/* Views (log 6). All servers of a volume have the same times. */
-	uint32_t lease_ms;	 /* how long a grant lets a server go on (T_S); 0 = the view is fixed, no leases */
-	uint32_t silence_ms;	 /* a member that is not heard for so long is removed; at least half of lease_ms */
+	uint32_t lease_ms; /* how long a grant lets a server go on (T_S); 0 = the view is fixed, no leases */
+	uint32_t silence_ms; /* a member that is not heard for so long is removed; at least half of lease_ms */
 	enum nfs4r_durability durability; /* what an answer promises (log 5.1); the same on all servers */
-	uint64_t abandon_ms;	 /* local: a server that is outside for so long is given up without being asked (log 9.2); 0 = never */
+	uint64_t abandon_ms; /* local: a server that is outside for so long is given up without being asked (log 9.2); 0 = never */
 	uint32_t drift_permille; /* bound on how much faster or slower than real time a server's clock runs; at most 500 */
 	/* windows for distribution, per peer */
 	uint32_t window_entries; /* sent and not yet received; default 4096 */
-	uint64_t window_bytes;	 /* payload bytes sent and not yet received */
-	uint32_t fault;		 /* only in the faulty test build: number of the rule that is switched off, 0 = none */
+	uint64_t window_bytes; /* payload bytes sent and not yet received */
+	uint32_t fault; /* only in the faulty test build: number of the rule that is switched off, 0 = none */
 };
 
 /* Fill in the defaults for everything but self, servers, root, inc. */
@@ -131,76 +131,76 @@ void nfs4r_core_config_init(struct nfs4r_core_config *c);
 /* ---- events ---------------------------------------------------------- */
 
 enum nfs4r_event_type {
-	NFS4R_EV_TICK = 1,	/* nothing but time; due at or after next_timer */
-	NFS4R_EV_MSG = 2,	/* from, msg. The core takes over msg->op of FORWARD, and references of entries; the rest is the caller's.
+	NFS4R_EV_TICK = 1, /* nothing but time; due at or after next_timer */
+	NFS4R_EV_MSG = 2, /* from, msg. The core takes over msg->op of FORWARD, and references of entries; the rest is the caller's.
 				 * (It leaves msg->op NULL and entries.n 0, so nfs4r_msg_fini() frees just the rest.)
 				 * READ, READ_ANSWER, VERIFY do not come here: see nfs4r_core_may_serve() */
-	NFS4R_EV_PEER_UP = 3,	/* peer, peer_inc: a new connection to the peer stands; unanswered messages are sent again,
+	NFS4R_EV_PEER_UP = 3, /* peer, peer_inc: a new connection to the peer stands; unanswered messages are sent again,
 				 * a new peer_inc forgets what the peer had reported */
 	NFS4R_EV_PEER_DOWN = 4,
-	NFS4R_EV_OP = 5,	/* op: a new operation of a local client. The op stays the caller's, but must live until DONE */
-	NFS4R_EV_OP_LOCKED = 6,	/* op, status: the caller holds the update locks of the objects named by EXECUTE: resolve again, take versions.
+	NFS4R_EV_OP = 5, /* op: a new operation of a local client. The op stays the caller's, but must live until DONE */
+	NFS4R_EV_OP_LOCKED = 6, /* op, status: the caller holds the update locks of the objects named by EXECUTE: resolve again, take versions.
 				 * status not OK: the caller of the update may not do that (control 6.10); it ends with this status, unless coverage or names have moved */
 	NFS4R_EV_OP_EXECUTED = 7, /* op, ok, entry: local execution is over, entry filled in (attrs, times, cookies, handle).
 				 * ok = false: it failed with op->status, nothing changed (void).
 				 * op = NULL: an entry given to restore_intent(), decided by evidence after a crash (log 4.5) */
-	NFS4R_EV_OP_CANCEL = 8,	/* op: the caller no longer waits; only before EXECUTE was given. DONE(DELAY) follows in this update,
+	NFS4R_EV_OP_CANCEL = 8, /* op: the caller no longer waits; only before EXECUTE was given. DONE(DELAY) follows in this update,
 				 * unless it was forwarded meanwhile: then nothing happens, since it may have been executed */
-	NFS4R_EV_APPLIED = 9,	/* entry: local execution of APPLY is over; the core commits it now. ok = false: it failed with `status`, perhaps
+	NFS4R_EV_APPLIED = 9, /* entry: local execution of APPLY is over; the core commits it now. ok = false: it failed with `status`, perhaps
 				 * after a part of it was done. APPLY comes again in a second; after half a lease this server withdraws (log 6.12) */
-	NFS4R_EV_STABLE = 10,	/* stable[]: a checkpoint covers these positions (own log included), index = server id */
-	NFS4R_EV_OPENED = 11,	/* oid: one more open for writing here */
-	NFS4R_EV_CLOSED = 12,	/* oid: one fewer; the last close lets control of the file end (control 7.1) */
-	NFS4R_EV_ABANDON = 13,	/* peer: an administrator gives up what only this server, which is outside the view, has (log 9.2): its log is sealed
+	NFS4R_EV_STABLE = 10, /* stable[]: a checkpoint covers these positions (own log included), index = server id */
+	NFS4R_EV_OPENED = 11, /* oid: one more open for writing here */
+	NFS4R_EV_CLOSED = 12, /* oid: one fewer; the last close lets control of the file end (control 7.1) */
+	NFS4R_EV_ABANDON = 13, /* peer: an administrator gives up what only this server, which is outside the view, has (log 9.2): its log is sealed
 				 * at the longest copy. Nothing happens if it is a member or sealed already: ask nfs4r_core_may_abandon() first */
-	NFS4R_EV_LEAVE = 26,	/* this server is going to be stopped: from now on nothing begins here, and it lets go of what it controls (control 7.12).
+	NFS4R_EV_LEAVE = 26, /* this server is going to be stopped: from now on nothing begins here, and it lets go of what it controls (control 7.12).
 				 * Ask nfs4r_core_leave() after each step. There is no way back */
-	NFS4R_EV_AWAIT_QUORUM = 14,	/* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
-	NFS4R_EV_OBJECTS_FUZZY = 20,	/* left[], during a REPAIR without `oids`: before anything of these objects, which are inexact at the source, changes here */
-	NFS4R_EV_COPY_NEWER = 24,	/* left[], oid, log and lsn: before anything of these objects changes here, whose content is taken from a copy that is newer by this entry (log 4.6) */
-	NFS4R_EV_DOUBT_CLEARED = 16,	/* nothing of this copy is in doubt any more (config: doubts) */
-	NFS4R_EV_TROUBLE = 30,	/* status: what is in doubt cannot be written here for that reason, so no entry is applied: this server withdraws (log 6.12) until SETTLED */
+	NFS4R_EV_AWAIT_QUORUM = 14, /* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
+	NFS4R_EV_OBJECTS_FUZZY = 20, /* left[], during a REPAIR without `oids`: before anything of these objects, which are inexact at the source, changes here */
+	NFS4R_EV_COPY_NEWER = 24, /* left[], oid, log and lsn: before anything of these objects changes here, whose content is taken from a copy that is newer by this entry (log 4.6) */
+	NFS4R_EV_DOUBT_CLEARED = 16, /* nothing of this copy is in doubt any more (config: doubts) */
+	NFS4R_EV_TROUBLE = 30, /* status: what is in doubt cannot be written here for that reason, so no entry is applied: this server withdraws (log 6.12) until SETTLED */
 	/* Servers (log 9.1, 9.3): kept in memory until done or refused. Ask nfs4r_core_may_...() first, in the same breath */
-	NFS4R_EV_ADD_SERVER = 17,    /* peer, nall, all: it becomes one of the volume. `all`: addresses of all servers, it included, ascending id;
+	NFS4R_EV_ADD_SERVER = 17, /* peer, nall, all: it becomes one of the volume. `all`: addresses of all servers, it included, ascending id;
 				      * those of the others matter only if the view has none yet */
 	NFS4R_EV_REMOVE_SERVER = 18, /* peer, abandon: it is taken out */
-	NFS4R_EV_RECONFIGURE = 19,   /* set: a majority is lost for good; these are all, the others are off for ever. Said at each of them, and kept over a
+	NFS4R_EV_RECONFIGURE = 19, /* set: a majority is lost for good; these are all, the others are off for ever. Said at each of them, and kept over a
 				      * restart; said again with another set it counts instead. 0: it is taken back */
 	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
-	NFS4R_EV_ACCEPTED = 22,	/* num: answer to the action ACCEPTED */
-	NFS4R_EV_SYNCED = 23,	/* num: answer to the action SYNC */
-	NFS4R_EV_OWNER_VERSION = 25,	/* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
+	NFS4R_EV_ACCEPTED = 22, /* num: answer to the action ACCEPTED */
+	NFS4R_EV_SYNCED = 23, /* num: answer to the action SYNC */
+	NFS4R_EV_OWNER_VERSION = 25, /* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
 				 * needed only when the own copy is older (control 6.9). version 0: it said NOT_PRIMARY */
-	NFS4R_EV_SPACE = 27,	/* space, limits, remarks, stable[]: the room that this server has (log 4.12), measured after it had applied every log up to stable[],
+	NFS4R_EV_SPACE = 27, /* space, limits, remarks, stable[]: the room that this server has (log 4.12), measured after it had applied every log up to stable[],
 				 * the own one included; now and then, the first time soon after the start. Without it nothing is refused here */
-	NFS4R_EV_BEYOND = 21,	/* stable[]: entries up to here are kept beyond the bound (log 3.12). They go (TRUNCATE) when all members have them */
+	NFS4R_EV_BEYOND = 21, /* stable[]: entries up to here are kept beyond the bound (log 3.12). They go (TRUNCATE) when all members have them */
 };
 
 struct nfs4r_event {
 	uint32_t type;
-	uint64_t now_ms;	/* monotonic */
-	nfs4r_server_id peer;	/* MSG, PEER_*, GIVE_UP, ADD_SERVER, REMOVE_SERVER */
+	uint64_t now_ms; /* monotonic */
+	nfs4r_server_id peer; /* MSG, PEER_*, GIVE_UP, ADD_SERVER, REMOVE_SERVER */
 	uint64_t peer_inc;
 	struct nfs4r_msg *msg;
 	struct nfs4r_op *op;
 	struct nfs4r_entry *entry;
-	bool abandon;		/* REMOVE_SERVER: what only it has may be lost */
-	nfs4r_servers set;	/* RECONFIGURE */
+	bool abandon; /* REMOVE_SERVER: what only it has may be lost */
+	nfs4r_servers set; /* RECONFIGURE */
 	uint32_t nall;
 	const struct nfs4r_address *all; /* of ADD_SERVER: copied within the step */
 	bool ok;
 	enum nfs4r_status status; /* APPLIED, not ok; TROUBLE; OP_LOCKED */
-	bool changed;		/* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
+	bool changed; /* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;
-	uint64_t wait_id;		/* HOLD: the caller's number */
-	uint64_t num;		/* ACCEPTED, SYNCED: of the action */
-	nfs4r_version version;	/* TOLD */
-	const struct nfs4r_space *space;   /* SPACE */
+	uint64_t wait_id; /* HOLD: the caller's number */
+	uint64_t num; /* ACCEPTED, SYNCED: of the action */
+	nfs4r_version version; /* TOLD */
+	const struct nfs4r_space *space; /* SPACE */
 	const struct nfs4r_limits *limits; /* SPACE */
 	const struct nfs4r_remarks *remarks; /* SPACE; NULL: none */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all`; BEYOND; SPACE */
-	uint32_t nleft;		/* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, as was what is */
+	uint32_t nleft; /* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, as was what is */
 	const struct nfs4r_fuzzy_object *left; /* `later`, else taken all the same; LEFT, NEWER */
 };
 
@@ -208,12 +208,16 @@ struct nfs4r_event {
  * Is a copy of an object what its version says (log 3.6, 7.5)? LATER: when an entry that is still to come has come. INEXACT: its bytes may be those of
  * an update that never was.
  */
-enum nfs4r_exactness { NFS4R_EXACT = 1, NFS4R_EXACT_LATER = 2, NFS4R_INEXACT = 3 };
+enum nfs4r_exactness {
+	NFS4R_EXACT = 1,
+	NFS4R_EXACT_LATER = 2,
+	NFS4R_INEXACT = 3
+};
 
 struct nfs4r_fuzzy_object { /* an object that is inexact */
 	struct nfs4r_oid oid;
 	bool later; /* it is exact at the source, in another version than here. Nothing else is said then */
-	bool kept;  /* the bytes here were exact for longer and stay, under the row of the source */
+	bool kept; /* the bytes here were exact for longer and stay, under the row of the source */
 	nfs4r_version exact; /* it was, at this version */
 	nfs4r_server_id log; /* that update */
 	nfs4r_lsn lsn;
@@ -252,7 +256,7 @@ enum nfs4r_action_type {
 	NFS4R_ACT_SEALED = 16,
 	NFS4R_ACT_REPAIR = 17,
 	NFS4R_ACT_QUORUM_DURABLE = 18,
-	NFS4R_ACT_SERVERS = 19,	/* no member. The servers of the adopted view, or their addresses, are others now (nfs4r_core_get_view()). Also in the update of
+	NFS4R_ACT_SERVERS = 19, /* no member. The servers of the adopted view, or their addresses, are others now (nfs4r_core_get_view()). Also in the update of
 				 * started(), if that view has addresses. It comes behind the messages of the step that go to who was taken out */
 	NFS4R_ACT_ACCEPTED = 20,
 	NFS4R_ACT_SYNC = 21,
@@ -282,7 +286,7 @@ struct nfs4r_act_send_entries {
 
 struct nfs4r_act_lock {
 	struct nfs4r_oid oid;
-	bool whole;	 /* false: only bytes off..off+len of a file, other ranges may go on */
+	bool whole; /* false: only bytes off..off+len of a file, other ranges may go on */
 	uint64_t off, len;
 };
 
@@ -319,16 +323,16 @@ struct nfs4r_act_op {
 /* APPLY: execute the entry locally, then EV_APPLIED. The caller gets one reference. Entries without a common object may come in any number at once. */
 struct nfs4r_act_apply {
 	struct nfs4r_entry *entry;
-	uint32_t mask;	/* a bit for each part whose version matches: execute these */
+	uint32_t mask; /* a bit for each part whose version matches: execute these */
 	uint32_t tries; /* how often it has failed already */
-	bool aside;	/* make the new object, or put the one that is moved, in the hidden directory; a later entry removes it or moves it */
+	bool aside; /* make the new object, or put the one that is moved, in the hidden directory; a later entry removes it or moves it */
 };
 
 /* CONTROL: the control table changed; for fast-path indexes. */
 struct nfs4r_act_control {
 	struct nfs4r_oid oid;
 	nfs4r_server_id owner;
-	bool added;	/* false: it is gone */
+	bool added; /* false: it is gone */
 	uint32_t depth; /* enum nfs4r_depth */
 };
 
@@ -395,27 +399,27 @@ struct nfs4r_act_num {
 };
 
 /* Type, member and struct of all that have a member. */
-#define NFS4R_ACTIONS_EACH(ACTION)                                 \
-	ACTION(PUT, put, nfs4r_act_put)                            \
-	ACTION(SEND, send, nfs4r_act_send)                         \
-	ACTION(SEND_ENTRIES, send_entries, nfs4r_act_send_entries) \
-	ACTION(EXECUTE, execute, nfs4r_act_execute)                \
-	ACTION(STARTED, started, nfs4r_act_started)                \
-	ACTION(RETRY, retry, nfs4r_act_op)                         \
-	ACTION(DONE, done, nfs4r_act_op)                           \
-	ACTION(APPLY, apply, nfs4r_act_apply)                      \
-	ACTION(CONTROL, control, nfs4r_act_control)                \
-	ACTION(TRUNCATE, truncate, nfs4r_act_log)                  \
-	ACTION(CHECKPOINT, checkpoint, nfs4r_act_checkpoint)       \
-	ACTION(STUCK, stuck, nfs4r_act_text)                       \
-	ACTION(HALT, halt, nfs4r_act_text)                         \
-	ACTION(DROP, drop, nfs4r_act_op)                           \
-	ACTION(SEALED, sealed, nfs4r_act_log)                      \
-	ACTION(REPAIR, repair, nfs4r_act_repair)                   \
-	ACTION(QUORUM_DURABLE, quorum_durable, nfs4r_act_quorum_durable)                         \
-	ACTION(ACCEPTED, accepted, nfs4r_act_num)                  \
-	ACTION(SYNC, sync, nfs4r_act_num)                          \
-	ACTION(MONOTONIC_READ, monotonic_read, nfs4r_act_monotonic_read)                         \
+#define NFS4R_ACTIONS_EACH(ACTION)                                       \
+	ACTION(PUT, put, nfs4r_act_put)                                  \
+	ACTION(SEND, send, nfs4r_act_send)                               \
+	ACTION(SEND_ENTRIES, send_entries, nfs4r_act_send_entries)       \
+	ACTION(EXECUTE, execute, nfs4r_act_execute)                      \
+	ACTION(STARTED, started, nfs4r_act_started)                      \
+	ACTION(RETRY, retry, nfs4r_act_op)                               \
+	ACTION(DONE, done, nfs4r_act_op)                                 \
+	ACTION(APPLY, apply, nfs4r_act_apply)                            \
+	ACTION(CONTROL, control, nfs4r_act_control)                      \
+	ACTION(TRUNCATE, truncate, nfs4r_act_log)                        \
+	ACTION(CHECKPOINT, checkpoint, nfs4r_act_checkpoint)             \
+	ACTION(STUCK, stuck, nfs4r_act_text)                             \
+	ACTION(HALT, halt, nfs4r_act_text)                               \
+	ACTION(DROP, drop, nfs4r_act_op)                                 \
+	ACTION(SEALED, sealed, nfs4r_act_log)                            \
+	ACTION(REPAIR, repair, nfs4r_act_repair)                         \
+	ACTION(QUORUM_DURABLE, quorum_durable, nfs4r_act_quorum_durable) \
+	ACTION(ACCEPTED, accepted, nfs4r_act_num)                        \
+	ACTION(SYNC, sync, nfs4r_act_num)                                \
+	ACTION(MONOTONIC_READ, monotonic_read, nfs4r_act_monotonic_read) \
 	ACTION(RECHECK_READS, recheck_reads, nfs4r_act_recheck_reads)
 
 struct nfs4r_action {
@@ -491,17 +495,17 @@ const struct nfs4r_view *nfs4r_core_accepted(const struct nfs4r_core *c);
 struct nfs4r_core_view { /* for people */
 	struct nfs4r_view adopted, accepted;
 	uint64_t promised;
-	bool fixed;	/* lease_ms = 0 */
+	bool fixed; /* lease_ms = 0 */
 	bool member, joining;
-	bool repairing;	/* REPAIR was given and is not done */
-	bool gives;		  /* others may take its copy: that is whole, and it is a member, perhaps only of the view that it accepted last (log 6.5), and copies nothing itself */
+	bool repairing; /* REPAIR was given and is not done */
+	bool gives; /* others may take its copy: that is whole, and it is a member, perhaps only of the view that it accepted last (log 6.5), and copies nothing itself */
 	enum nfs4r_memory memory;
 	nfs4r_servers unheard; /* memory NEW: who has to be heard first */
 	nfs4r_servers abandoned; /* asked for by EV_GIVE_UP, not sealed yet */
-	bool taken_out;	/* this server is none of the adopted view's servers: it answers nothing, and never again as it is */
+	bool taken_out; /* this server is none of the adopted view's servers: it answers nothing, and never again as it is */
 	bool has_address_table; /* `adopted` has addresses; before the start, too, when they are not in it yet */
-	bool learner;	/* it is one, and no voter yet */
-	bool left;	/* this server has given its lease back */
+	bool learner; /* it is one, and no voter yet */
+	bool left; /* this server has given its lease back */
 	enum nfs4r_status trouble; /* why it cannot apply an entry, for half a lease already (log 6.12); OK: it can */
 	nfs4r_server_id trouble_log; /* that entry */
 	nfs4r_lsn trouble_lsn;
@@ -512,17 +516,17 @@ struct nfs4r_core_view { /* for people */
 	nfs4r_servers reconf_set;
 	uint64_t lease_remaining_ms; /* 0: none */
 	struct {
-		bool known;	    /* a heartbeat came since start */
+		bool known; /* a heartbeat came since start */
 		uint64_t silent_ms; /* since the last one */
-		uint64_t view;	    /* it adopted */
+		uint64_t view; /* it adopted */
 		bool caught_up, joining;
-		bool left;   /* it was stopped in order, or is about to end, and has given its lease back (log 6.11) */
+		bool left; /* it was stopped in order, or is about to end, and has given its lease back (log 6.11) */
 		enum nfs4r_status trouble; /* as it said last: why it cannot apply an entry, or has halted; OK: neither */
 		bool halted, halted_files; /* it has (log 4.15); because of the file system of its exported directory */
 		bool unsure; /* it came back, and this server does not have its list yet: it may control less than is known here */
 		enum nfs4r_memory memory; /* as it said last */
-		uint64_t position;	  /* of its journal: the highest that is remembered of its newest start (log 8.6) */
-		uint64_t reconf_epoch;	  /* as it said last */
+		uint64_t position; /* of its journal: the highest that is remembered of its newest start (log 8.6) */
+		uint64_t reconf_epoch; /* as it said last */
 		nfs4r_servers reconf_set;
 	} peer[NFS4R_SERVERS_MAX + 1];
 };
@@ -542,10 +546,10 @@ enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server
 enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len);
 /* After EV_LEAVE: does anybody have to wait for the return of this server if it is stopped now (control 7.12)? */
 enum nfs4r_leave {
-	NFS4R_LEAVE_DONE = 1,  /* it controls nothing, everybody knows that, nothing is under way, and it is no member any more, or no view can do without it */
-	NFS4R_LEAVE_WAIT = 2,  /* not yet */
+	NFS4R_LEAVE_DONE = 1, /* it controls nothing, everybody knows that, nothing is under way, and it is no member any more, or no view can do without it */
+	NFS4R_LEAVE_WAIT = 2, /* not yet */
 	NFS4R_LEAVE_CANNOT = 3, /* it can let go of nothing now, nor tell whether it controls anything: it is no member, or has no lease, or, in a view that is fixed, a server is missing */
-	NFS4R_LEAVE_LEASE_RETURNED = 4   /* as DONE, and it has given its lease back (log 6.11): the others make a view without it now; if it stops before that they may make it later */
+	NFS4R_LEAVE_LEASE_RETURNED = 4 /* as DONE, and it has given its lease back (log 6.11): the others make a view without it now; if it stops before that they may make it later */
 };
 enum nfs4r_leave nfs4r_core_leave(const struct nfs4r_core *c);
 /* The loss window: own entries that are not held by a majority yet: how many, their payload bytes, age of the oldest in ms (0: none). */
@@ -553,7 +557,7 @@ void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint6
 
 /* Room and limits of the volume (log 4.12), as far as this server was told. */
 struct nfs4r_core_least {
-	uint64_t room;	/* the smallest of all members, above its reserve, without own entries under way */
+	uint64_t room; /* the smallest of all members, above its reserve, without own entries under way */
 	uint64_t share; /* what this server may use of it before the next measurement */
 	nfs4r_server_id server; /* whose it is; 0: nobody's has a bound, or none was told */
 };
@@ -599,8 +603,8 @@ bool nfs4r_core_keeps(const struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 nfs4r_lsn nfs4r_core_applied(const struct nfs4r_core *c, nfs4r_server_id log);
 
 struct nfs4r_closed {
-	nfs4r_lsn lsn;	    /* up to which entry of the owner's log the copy has to be; 0: see below */
-	uint64_t inc;	    /* of the owner: after a start without its log's end it gives numbers again */
+	nfs4r_lsn lsn; /* up to which entry of the owner's log the copy has to be; 0: see below */
+	uint64_t inc; /* of the owner: after a start without its log's end it gives numbers again */
 	nfs4r_version owner_version; /* the newest that it told of the object and that is not here (control 6.9); 0: none */
 };
 /*
@@ -626,9 +630,9 @@ struct nfs4r_core_stats {
 	uint64_t elections_waited; /* those that an operation waited for */
 	uint64_t proposals_deferred; /* came before what they are for was known, and were kept */
 	uint64_t reopened; /* closings that were taken back (control 7.1) */
-	uint64_t yielded;  /* claims that ended sooner because others read by them, and elections that they would have saved (control 7.11) */
+	uint64_t yielded; /* claims that ended sooner because others read by them, and elections that they would have saved (control 7.11) */
 	uint64_t yield_regrets;
-	uint64_t turns;	   /* claims that ended while they were used, since it was another server's turn (control 7.5) */
+	uint64_t turns; /* claims that ended while they were used, since it was another server's turn (control 7.5) */
 	uint64_t conflicts, aborts, revokes_sent, revokes_got, forwards_sent, forwards_served, not_primary, entries_executed,
 		entries_applied, entries_passed, entries_void, releases, bad_messages, delays;
 	uint64_t deep_asked, deep_refused; /* elections that asked deep where shallow would do; those of them that were lost */
@@ -637,10 +641,10 @@ struct nfs4r_core_stats {
 	uint64_t deescalations; /* deep controls that were replaced by control of what is used (control 7.4) */
 	uint64_t reads_served; /* READs of others this server was asked for as the owner */
 	uint64_t claims, controls_own, controls_foreign, ops_waiting, ops_executing, replies_cached, pending_entries;
-	struct nfs4r_core_hist won;	/* PROPOSE to win, operations and policy alike */
+	struct nfs4r_core_hist won; /* PROPOSE to win, operations and policy alike */
 	struct nfs4r_core_hist acked_by_all; /* PROPOSE to acked by all */
 	struct nfs4r_core_hist forward; /* FORWARD sent to its answer, NOT_PRIMARY included */
-	struct nfs4r_core_hist reply;	/* executed to answered; 0 when nothing had to be waited for */
+	struct nfs4r_core_hist reply; /* executed to answered; 0 when nothing had to be waited for */
 	struct nfs4r_core_hist release; /* begin of closing to RELEASE sent */
 };
 void nfs4r_core_get_stats(const struct nfs4r_core *c, struct nfs4r_core_stats *out);
@@ -660,40 +664,40 @@ struct nfs4r_control_info {
 	struct nfs4r_pid pid;
 	struct nfs4r_control control;
 	uint32_t kind;
-	bool won, acting, closing;  /* acting, closing: own claims only */
-	bool acked_by_all;	    /* own claims only */
+	bool won, acting, closing; /* acting, closing: own claims only */
+	bool acked_by_all; /* own claims only */
 	struct nfs4r_prio prio;
 	uint32_t below[NFS4R_SERVERS_MAX + 1]; /* ancestry table at the object: controls strictly below it, by server */
 	/* own claims only: */
 	nfs4r_servers acks, confirmed; /* who acked; who confirmed the release */
-	uint32_t waiting, executing;   /* operations that count on it and wait; that are executing under it */
-	int64_t ends_in_ms;	       /* timer: when it starts closing if nothing happens; < 0: it has no timer (proposing, closing) */
-	nfs4r_lsn closes_at;	       /* closing: released when all hold our log stably up to here */
-	nfs4r_server_id wanted_by;     /* who sent the last revoke that counted; 0: nobody */
-	uint64_t reads_served;	       /* READs of others answered under it; deep claims only */
-	bool policy;		       /* asked for by the policy, no operation waits for it */
+	uint32_t waiting, executing; /* operations that count on it and wait; that are executing under it */
+	int64_t ends_in_ms; /* timer: when it starts closing if nothing happens; < 0: it has no timer (proposing, closing) */
+	nfs4r_lsn closes_at; /* closing: released when all hold our log stably up to here */
+	nfs4r_server_id wanted_by; /* who sent the last revoke that counted; 0: nobody */
+	uint64_t reads_served; /* READs of others answered under it; deep claims only */
+	bool policy; /* asked for by the policy, no operation waits for it */
 };
 /* Calls @fn for every control in the table, own and others'; @fn returning false ends it. */
 void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_control_info *i), void *arg);
 
 enum nfs4r_wait { /* what an operation waits for */
-	NFS4R_WAIT_OBJECT = 1,	/* an object that has not arrived, or recovery (control 6.5) */
-	NFS4R_WAIT_ELECTION = 2,/* acks of its own proposals */
-	NFS4R_WAIT_OTHERS = 3,	/* others to let go (revoked), a hold-off, its turn */
+	NFS4R_WAIT_OBJECT = 1, /* an object that has not arrived, or recovery (control 6.5) */
+	NFS4R_WAIT_ELECTION = 2, /* acks of its own proposals */
+	NFS4R_WAIT_OTHERS = 3, /* others to let go (revoked), a hold-off, its turn */
 	NFS4R_WAIT_PRIMARY = 4, /* the answer to its FORWARD, from `on` */
-	NFS4R_WAIT_ENTRY = 5,	/* answered by its primary; the entry to be applied here */
-	NFS4R_WAIT_LOCAL = 6,	/* locks, local execution, older entries of the same object */
-	NFS4R_WAIT_REPLY = 7,	/* executed: acks or positions of `on` (control 5.2, 5.3) */
+	NFS4R_WAIT_ENTRY = 5, /* answered by its primary; the entry to be applied here */
+	NFS4R_WAIT_LOCAL = 6, /* locks, local execution, older entries of the same object */
+	NFS4R_WAIT_REPLY = 7, /* executed: acks or positions of `on` (control 5.2, 5.3) */
 };
 
 struct nfs4r_waiting_info {
-	uint32_t op;		/* enum nfs4r_op_type */
+	uint32_t op; /* enum nfs4r_op_type */
 	enum nfs4r_wait wait;
-	bool remote;		/* came by FORWARD, from `from` */
+	bool remote; /* came by FORWARD, from `from` */
 	nfs4r_server_id from;
-	nfs4r_servers on;	/* servers it waits for, as far as that is known */
-	struct nfs4r_oid obj;	/* the object updated, or the directory it is named in */
-	struct nfs4r_name name;	/* empty for an update of the object itself */
+	nfs4r_servers on; /* servers it waits for, as far as that is known */
+	struct nfs4r_oid obj; /* the object updated, or the directory it is named in */
+	struct nfs4r_name name; /* empty for an update of the object itself */
 	uint64_t waited_ms;
 	uint32_t attempts;
 };

@@ -271,7 +271,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->joining = out->member && !c->view.complete;
 	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
 	out->gives = !out->repairing && ((state_memory_whole(c) && state_repair_is_whole(c)) || FAULT(F_GIVES_HALF_COPY)) &&
-		     (out->member || (c->view.accepted.members & NFS4R_BIT(c->self)));
+		(out->member || (c->view.accepted.members & NFS4R_BIT(c->self)));
 	out->abandoned = c->view.abandoned;
 	out->taken_out = state_is_taken_out(c);
 	out->has_address_table = c->started ? c->view.adopted.nbook > 0 : c->view.nadopted > 0;

@@ -111,7 +111,8 @@ static bool nobody(const char *folder, const char *path, const char *what, char 
 	else if (pid)
 		snprintf(why, WHY,
 			 "%.250s, but a server runs (process %ld of %s). It is still starting, or serves another volume, or its REPL block has no Control_Socket, or another one: its log "
-			 "says which (journalctl -u 'nfs4r@*')", what, pid, file);
+			 "says which (journalctl -u 'nfs4r@*')",
+			 what, pid, file);
 	else
 		snprintf(why, WHY, "%.250s: no server seems to run here; start it (systemctl start nfs4r@NAME; its log says why it ended), or name its Control_Socket with --socket", what);
 	errno = ENOENT;

@@ -12,8 +12,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CTL_OK = 0, CTL_DIFFERENT = 1, CTL_FAILED = 2 }; /* exit status */
-enum { HEALTH_OK = 0, HEALTH_WRONG = 1, HEALTH_DOWN = 2, HEALTH_UNKNOWN = 3 }; /* of `health` */
+enum {
+	CTL_OK = 0,
+	CTL_DIFFERENT = 1,
+	CTL_FAILED = 2
+}; /* exit status */
+enum {
+	HEALTH_OK = 0,
+	HEALTH_WRONG = 1,
+	HEALTH_DOWN = 2,
+	HEALTH_UNKNOWN = 3
+}; /* of `health` */
 
 /* ---- client.c ---- */
 
@@ -43,20 +52,20 @@ json_t *ctl_next(struct ctl_conn *c, char *why);
 #define FORMAT_LEN 48
 
 /* All return buf. */
-const char *format_count(char buf[FORMAT_LEN], uint64_t n);	  /* 12,345 */
-const char *format_bytes(char buf[FORMAT_LEN], double bytes);	  /* 45.3 MiB */
+const char *format_count(char buf[FORMAT_LEN], uint64_t n); /* 12,345 */
+const char *format_bytes(char buf[FORMAT_LEN], double bytes); /* 45.3 MiB */
 const char *format_seconds(char buf[FORMAT_LEN], double seconds); /* 850 ms, 12 s, 3 min 4 s, 5 h 6 min, 7 d 8 h */
 
 struct table; /* columns as wide as their widest cell; text is made safe; the last column is not padded */
 struct table *table_new(unsigned columns);
 void table_cell(struct table *t, const char *text); /* row by row */
-void table_print(struct table *t, FILE *out);	    /* and free */
+void table_print(struct table *t, FILE *out); /* and free */
 
 /* ---- show.c, show_controls.c, show_stats.c, show_verify.c ---- */
 
 struct show_filter { /* all zero: the whole answer */
-	bool deep;    /* controls: deep and deep+ */
-	bool own;     /* controls: of the server that was asked */
+	bool deep; /* controls: deep and deep+ */
+	bool own; /* controls: of the server that was asked */
 	unsigned owner; /* controls: of this server; 0 = any */
 	bool waiting; /* operations only */
 };
@@ -103,13 +112,18 @@ json_t *ctl_request_sure(struct ctl_conn *c, json_t *req);
 #define CTL_WAIT_MAX_S 3600
 #define CTL_POLL_NS 500000000L
 
-enum server_command { SERVER_LIST = 1, SERVER_ADD, SERVER_REMOVE, SERVER_RECONFIGURE };
+enum server_command {
+	SERVER_LIST = 1,
+	SERVER_ADD,
+	SERVER_REMOVE,
+	SERVER_RECONFIGURE
+};
 
 struct server_args {
 	enum server_command what;
 	bool json, yes, no_wait, abandon, off_for_good, wait; /* options */
-	unsigned wait_s;	/* force-reconfigure, if `wait`: until the stopped servers count as silent */
-	unsigned server, port;	/* port 0: as the server that is asked */
+	unsigned wait_s; /* force-reconfigure, if `wait`: until the stopped servers count as silent */
+	unsigned server, port; /* port 0: as the server that is asked */
 	char host[256];
 	unsigned set[CTL_SERVERS_MAX], n; /* force-reconfigure: all survivors; n = 0: cancel the order */
 };

@@ -73,7 +73,8 @@ struct patience {
 /* @a: a refusal, because another server was heard a moment ago. False: the time limit is over. */
 static bool wait_on(const struct server_args *args, struct patience *p, const json_t *a)
 {
-	uint64_t wait_ms = args->wait ? args->wait_s * UINT64_C(1000) : args->no_wait ? 0 : get_num(a, "wait_ms");
+	uint64_t wait_ms = args->wait ? args->wait_s * UINT64_C(1000) : args->no_wait ? 0 :
+											get_num(a, "wait_ms");
 
 	if (!p->begun && wait_ms && !args->json) {
 		char *safe = nfs4r_text_line_new(get_text(a, "error"));
@@ -122,10 +123,9 @@ static void say_confirmed(const json_t *a)
 	print_ids("From now on the volume has only these servers:", json_object_get(a, "servers"), ".\n");
 	print_ids("You confirm that these servers are off for good and never run again with their present stores:", json_object_get(a, "off"), ".\n");
 	puts("Updates that only they have are lost.");
-	json_array_foreach(json_object_get(a, "lost"), i, row)
-		if (get_num(row, "missing_here"))
-			printf("  server %" PRIu64 " announced %s updates that this server does not have\n", get_num(row, "server"),
-			       format_count(n, get_num(row, "missing_here")));
+	json_array_foreach(json_object_get(a, "lost"), i, row) if (get_num(row, "missing_here"))
+		printf("  server %" PRIu64 " announced %s updates that this server does not have\n", get_num(row, "server"),
+		       format_count(n, get_num(row, "missing_here")));
 	puts("Run the same command on each of these servers: they continue when all of them have the order.");
 	fflush(stdout);
 }

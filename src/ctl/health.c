@@ -16,20 +16,20 @@
 
 enum test {
 	NONZERO = 1, /* a number that is not 0, or true */
-	TEXT,	     /* a text that is not empty */
-	ITEMS,	     /* a list that is not empty */
-	AWAY,	     /* state of a voter that does not work with the others */
-	DOWN,	     /* `up` of a peer that no rule before has named */
-	LATE_S,	     /* seconds, above --max-lag */
-	LATE_MS,     /* milliseconds, above --max-lag */
-	LOW,	     /* `free` of `total`, below a tenth */
-	SLOW,	     /* round trip in milliseconds; a lease must last for ten of them */
-	CLOCK,	     /* milliseconds that a clock is ahead, or behind if negative; NTP leaves less than a second */
+	TEXT, /* a text that is not empty */
+	ITEMS, /* a list that is not empty */
+	AWAY, /* state of a voter that does not work with the others */
+	DOWN, /* `up` of a peer that no rule before has named */
+	LATE_S, /* seconds, above --max-lag */
+	LATE_MS, /* milliseconds, above --max-lag */
+	LOW, /* `free` of `total`, below a tenth */
+	SLOW, /* round trip in milliseconds; a lease must last for ten of them */
+	CLOCK, /* milliseconds that a clock is ahead, or behind if negative; NTP leaves less than a second */
 };
 
 static const struct rule {
-	const char *name;  /* `cause` of --json: never changes */
-	const char *each;  /* a list: each of its elements is looked at; NULL: the answer itself */
+	const char *name; /* `cause` of --json: never changes */
+	const char *each; /* a list: each of its elements is looked at; NULL: the answer itself */
 	const char *value; /* what is looked at; dots go into objects */
 	enum test test;
 	const char *text; /* %n: `server` of the element; %v: the value */
@@ -84,9 +84,7 @@ static bool is_named(const json_t *causes, uint64_t server)
 	json_t *c;
 	size_t i;
 
-	json_array_foreach((json_t *)causes, i, c)
-		if (get_num(c, "server") == server)
-			return true;
+	json_array_foreach((json_t *)causes, i, c) if (get_num(c, "server") == server) return true;
 	return false;
 }
 
@@ -211,7 +209,8 @@ json_t *health_of(const json_t *status, double max_lag_s)
 
 	if (imports && !is_named(causes, 0))
 		json_array_append_new(causes, json_pack("{s:s, s:s}", "cause", "import", "text", "an existing tree is being imported"));
-	rc = !serves ? HEALTH_DOWN : json_array_size(causes) ? HEALTH_WRONG : HEALTH_OK;
+	rc = !serves ? HEALTH_DOWN : json_array_size(causes) ? HEALTH_WRONG :
+							       HEALTH_OK;
 	return json_pack("{s:i, s:s, s:b, s:O*, s:O*, s:O*, s:s, s:O*, s:o}", "status", rc, "health", words[rc], "serves", serves, "volume",
 			 json_object_get(status, "volume"), "server", json_object_get(status, "server"), "version", json_object_get(status, "version"), "state", *state ? state : "unknown", "why",
 			 json_object_get(status, "why"), "causes", causes);
@@ -248,7 +247,8 @@ void show_health(const json_t *h, FILE *out)
 		fputs(*get_text(h, "state") && *get_text(h, "why") ? ": " : "", out);
 		put_safe(out, get_text(h, "why"));
 	}
-	json_array_foreach(json_object_get(h, "causes"), i, c) {
+	json_array_foreach(json_object_get(h, "causes"), i, c)
+	{
 		fputs("; ", out);
 		put_safe(out, get_text(c, "text"));
 	}

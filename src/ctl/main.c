@@ -77,7 +77,21 @@ struct options {
 	const char *cmd, *path;
 };
 
-enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_ABANDON, OPT_OFF_FOR_GOOD, OPT_WAIT, OPT_MAX_LAG, OPT_DRY_RUN, OPT_FROM, OPT_RENAMED };
+enum {
+	OPT_DEEP = 256,
+	OPT_OWN,
+	OPT_OWNER,
+	OPT_WAITING,
+	OPT_YES,
+	OPT_NO_WAIT,
+	OPT_ABANDON,
+	OPT_OFF_FOR_GOOD,
+	OPT_WAIT,
+	OPT_MAX_LAG,
+	OPT_DRY_RUN,
+	OPT_FROM,
+	OPT_RENAMED
+};
 
 int ctl_complain(const char *text)
 {
@@ -336,7 +350,7 @@ static int run_simple(struct ctl_conn *c, const struct options *o)
 		rc = ctl_complain_of("server %u does not belong to this volume; `nfs4rctl server list` shows the servers", o->filter.owner);
 	else if (!o->json && strcmp(o->cmd, "controls") == 0 && !show_controls(a, &o->filter, stdout))
 		rc = ctl_complain(o->filter.waiting ? "the answer has no list of operations: the server may be older than this tool" :
-						  "the answer has no list of controls");
+						      "the answer has no list of controls");
 	else if (!o->json && strcmp(o->cmd, "stats") == 0 && !show_stats(a, stdout))
 		rc = ctl_complain("the answer has no counters");
 	json_decref(a);
@@ -471,7 +485,8 @@ static bool is_sure(unsigned server, uint64_t lost)
 {
 	printf("Server %u announced %llu updates that no other server is known to have. If you abandon it, the others continue without these updates.\n"
 	       "The server undoes them when it returns, and saves copies of the affected files under its Conflicts directory.\n"
-	       "Abandon server %u? Type yes: ", server, (unsigned long long)lost, server);
+	       "Abandon server %u? Type yes: ",
+	       server, (unsigned long long)lost, server);
 	return ctl_says_yes();
 }
 
@@ -521,7 +536,8 @@ int main(int argc, char **argv)
 	else if (strcmp(o.cmd, "health") == 0)
 		rc = run_health(c, &o);
 	else
-		rc = strcmp(o.cmd, "verify") == 0 || strcmp(o.cmd, "repair") == 0 ? run_verify(c, &o) : strcmp(o.cmd, "abandon") == 0 ? run_abandon(c, &o) : run_simple(c, &o);
+		rc = strcmp(o.cmd, "verify") == 0 || strcmp(o.cmd, "repair") == 0 ? run_verify(c, &o) : strcmp(o.cmd, "abandon") == 0 ? run_abandon(c, &o) :
+																	run_simple(c, &o);
 	ctl_close(c);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return ctl_complain("cannot write the output");

@@ -27,9 +27,7 @@ static const json_t *row_of(const json_t *list, unsigned server)
 	json_t *row;
 	size_t i;
 
-	json_array_foreach(json_object_get(list, "servers"), i, row)
-		if (get_num(row, "server") == server)
-			return row;
+	json_array_foreach(json_object_get(list, "servers"), i, row) if (get_num(row, "server") == server) return row;
 	return NULL;
 }
 
@@ -46,10 +44,14 @@ static int print_answer(const json_t *a)
 struct waiting {
 	const struct server_args *args;
 	uint64_t reconfigured; /* so often before */
-	char said[CTL_WHY];	       /* printed last */
+	char said[CTL_WHY]; /* printed last */
 };
 
-enum outcome { GOES_ON = 1, DONE, REFUSED };
+enum outcome {
+	GOES_ON = 1,
+	DONE,
+	REFUSED
+};
 
 static enum outcome outcome_of(const struct waiting *w, const json_t *list)
 {
@@ -57,7 +59,8 @@ static enum outcome outcome_of(const struct waiting *w, const json_t *list)
 	const json_t *row = row_of(list, a->server);
 
 	if (a->what == SERVER_RECONFIGURE)
-		return get_num(list, "forced_reconfigurations") > w->reconfigured || !a->n ? DONE : json_is_array(json_object_get(list, "forced_reconfiguration")) ? GOES_ON : REFUSED;
+		return get_num(list, "forced_reconfigurations") > w->reconfigured || !a->n ? DONE : json_is_array(json_object_get(list, "forced_reconfiguration")) ? GOES_ON :
+																				     REFUSED;
 	if (a->what == SERVER_ADD && row)
 		return json_is_true(json_object_get(row, "voter")) ? DONE : GOES_ON;
 	if (a->what == SERVER_REMOVE && !row)
@@ -74,7 +77,8 @@ static void waits_text(const struct server_args *a, const json_t *list, char *te
 	if (a->what == SERVER_ADD && row)
 		used = snprintf(text, len, "server %u: %.40s, %s entries behind%s", a->server, get_text(row, "state"), format_count(n, get_num(row, "lag_entries")),
 				*get_text(list, "waiting_for") ? "; " : "");
-	snprintf(text + used, len - (size_t)used, "%s", *get_text(list, "waiting_for") ? get_text(list, "waiting_for") : used ? "" : "the servers are agreeing on the change");
+	snprintf(text + used, len - (size_t)used, "%s", *get_text(list, "waiting_for") ? get_text(list, "waiting_for") : used ? "" :
+																"the servers are agreeing on the change");
 }
 
 static void say_waits(struct waiting *w, const json_t *list)

@@ -78,7 +78,8 @@ static void show_others(const json_t *servers, uint64_t self, FILE *out)
 	json_t *s;
 	size_t i;
 
-	json_array_foreach((json_t *)servers, i, s) {
+	json_array_foreach((json_t *)servers, i, s)
+	{
 		const char *state = get_text(s, "state");
 		char text[CTL_WHY], silent[FORMAT_LEN] = "", lag[100];
 		double ms = get_real(s, "silent_ms");
@@ -152,7 +153,8 @@ static void append_ids(char *text, size_t len, const char *what, const json_t *i
 	json_t *id;
 	size_t i;
 
-	json_array_foreach((json_t *)ids, i, id) {
+	json_array_foreach((json_t *)ids, i, id)
+	{
 		size_t n = strlen(text);
 
 		snprintf(text + n, len - n, "%s%lld", i ? ", " : what, (long long)json_integer_value(id));
@@ -372,7 +374,8 @@ static void show_clocks(const json_t *peers, FILE *out)
 	size_t i;
 	json_t *p;
 
-	json_array_foreach(peers, i, p) {
+	json_array_foreach(peers, i, p)
+	{
 		double ahead_ms = get_real(p, "clock_ahead_ms");
 		char text[200], off[FORMAT_LEN];
 
@@ -390,7 +393,8 @@ static void show_refusals(const json_t *peers, FILE *out)
 	json_t *p;
 	size_t i;
 
-	json_array_foreach((json_t *)peers, i, p) {
+	json_array_foreach((json_t *)peers, i, p)
+	{
 		char *safe = strncmp(get_text(p, "state"), REFUSED, strlen(REFUSED)) ? NULL : nfs4r_text_line_new(get_text(p, "state") + strlen(REFUSED));
 
 		if (safe)
@@ -405,7 +409,8 @@ static void show_differences(const json_t *peers, FILE *out)
 	json_t *p;
 	size_t i;
 
-	json_array_foreach((json_t *)peers, i, p) {
+	json_array_foreach((json_t *)peers, i, p)
+	{
 		char *safe = *get_text(p, "differs") ? nfs4r_text_line_new(get_text(p, "differs")) : NULL;
 
 		if (safe)
@@ -423,7 +428,8 @@ static void show_peers(const json_t *peers, FILE *out)
 
 	for (i = 0; i < 6; i++)
 		table_cell(t, head[i]);
-	json_array_foreach(peers, i, p) {
+	json_array_foreach(peers, i, p)
+	{
 		const json_t *ours = json_object_get(p, "has_of_our_log"), *theirs = json_object_get(p, "we_have_of_its_log");
 		char buf[200];
 
@@ -458,7 +464,8 @@ static void show_remarks(const json_t *peers, FILE *out)
 	json_t *p;
 	size_t i;
 
-	json_array_foreach((json_t *)peers, i, p) {
+	json_array_foreach((json_t *)peers, i, p)
+	{
 		const json_t *import = json_object_get(p, "import");
 		uint64_t s = get_num(p, "server");
 

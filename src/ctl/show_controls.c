@@ -37,7 +37,8 @@ static int rank_of(const json_t *c)
 {
 	const char *depth = get_text(c, "depth");
 
-	return strcmp(depth, "deep+") == 0 ? 0 : strcmp(depth, "deep") == 0 ? 1 : 2;
+	return strcmp(depth, "deep+") == 0 ? 0 : strcmp(depth, "deep") == 0 ? 1 :
+									      2;
 }
 
 static int by_depth_and_path(const void *a, const void *b)
@@ -69,9 +70,8 @@ static const json_t **pick(const json_t *a, const struct show_filter *f, size_t 
 	*n = 0;
 	if (!rows)
 		return NULL;
-	json_array_foreach(list, i, c)
-		if (wanted(c, f, get_num(a, "server")))
-			rows[(*n)++] = c;
+	json_array_foreach(list, i, c) if (wanted(c, f, get_num(a, "server")))
+		rows[(*n)++] = c;
 	qsort(rows, *n, sizeof(rows[0]), by_depth_and_path);
 	return rows;
 }
@@ -110,10 +110,9 @@ static void below_cell(struct table *t, const json_t *c)
 	int n = 0;
 	json_t *v;
 
-	json_object_foreach(json_object_get(c, "below"), server, v)
-		if (n < (int)sizeof(text))
-			n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%.3s:%lld", n ? " " : "", server,
-				      (long long)json_integer_value(v));
+	json_object_foreach(json_object_get(c, "below"), server, v) if (n < (int)sizeof(text))
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%.3s:%lld", n ? " " : "", server,
+			      (long long)json_integer_value(v));
 	table_cell(t, text);
 }
 
@@ -163,7 +162,7 @@ static void control_row(struct table *t, const json_t *c, const json_t *servers)
 
 static void print_table(const json_t *a, const json_t **rows, size_t n, FILE *out)
 {
-	static const char *const head[] = { "DEPTH", "KIND",	   "OWNER", "STATE",	 "ENDS IN",
+	static const char *const head[] = { "DEPTH", "KIND", "OWNER", "STATE", "ENDS IN",
 					    "BELOW", "OPERATIONS", "READS", "WANTED BY", "PATH" };
 	struct table *t = table_new(10);
 

@@ -22,7 +22,8 @@ static void show_orders(const json_t *a, FILE *out)
 	json_t *order, *s;
 	size_t i, k;
 
-	json_array_foreach((json_t *)orders, i, order) {
+	json_array_foreach((json_t *)orders, i, order)
+	{
 		fprintf(out, "server %" PRIu64 " has an order to continue with only", get_num(order, "server"));
 		json_array_foreach(json_object_get(order, "servers"), k, s)
 			fprintf(out, "%s %lld", k ? "," : "", (long long)json_integer_value(s));
@@ -56,7 +57,8 @@ void show_servers(const json_t *a, FILE *out)
 	table_cell(t, "VOTES");
 	table_cell(t, "LAG");
 	table_cell(t, "STATE");
-	json_array_foreach(json_object_get(a, "servers"), i, row) {
+	json_array_foreach(json_object_get(a, "servers"), i, row)
+	{
 		char number[FORMAT_LEN], where[300], behind[FORMAT_LEN];
 
 		snprintf(number, sizeof(number), "%" PRIu64 "%s", get_num(row, "server"), json_is_true(json_object_get(row, "self")) ? "*" : "");

@@ -58,7 +58,8 @@ static void show_core(const json_t *core, FILE *out)
 			if ((v = json_object_get(core, groups[g].keys[i])))
 				counter(out, groups[g].keys[i], v);
 	}
-	json_object_foreach((json_t *)core, key, v) {
+	json_object_foreach((json_t *)core, key, v)
+	{
 		if (in_a_group(key))
 			continue;
 		if (!others)
@@ -113,7 +114,8 @@ static void draw(const json_t *buckets, FILE *out)
 	const char *sign = "<";
 	json_t *b;
 
-	json_array_foreach(buckets, i, b) {
+	json_array_foreach(buckets, i, b)
+	{
 		uint64_t n = get_num(b, "n");
 
 		if (n && first == SIZE_MAX)

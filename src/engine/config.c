@@ -14,7 +14,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	memset(cfg, 0, sizeof(*cfg));
 	nfs4r_rpc_config_init(&cfg->rpc);
 #define KEY_NUMBER(block, name, field, home, there, def, ...) cfg->field = (def);
-#define KEY_SPAN(block, name, field, home, there, def, ...) cfg->field = (def) * UINT64_C(1000);
+#define KEY_SPAN(block, name, field, home, there, def, ...) cfg->field = (def)*UINT64_C(1000);
 #define KEY_BOOL(block, name, field, home, there, def, ...) cfg->field = (def);
 #define KEY_TOKEN(block, name, field, home, there, def, ...) cfg->field = (def);
 #define KEY_HIDDEN(field, home, there, def) cfg->field = (def);
@@ -60,7 +60,7 @@ static enum nfs4r_status check_ranges(const struct nfs4r_config *cfg, char *why,
 {
 	const bool any_retention = cfg->segment_bytes != 0;
 
-#define CHECK(name, value)                                                                                                            \
+#define CHECK(name, value)                                                                                                               \
 	if (!(any_retention && NFS4R_KEY_##name == NFS4R_KEY_Retention_Bytes) && !nfs4r_config_range(NFS4R_KEY_##name, value, why, len)) \
 		return NFS4R_BADCONFIG;
 #define KEY_NUMBER(block, name, field, ...) CHECK(name, cfg->field)
@@ -96,7 +96,7 @@ void nfs4r_config_compare(const struct nfs4r_config *cfg, struct nfs4r_rpc_confi
 #define KEY_NUMBER(block, name, field, home, there, def, min, max, zero, unit, same, text) COMPARE_##same(name, (snprintf(number, sizeof(number), "%" PRIu64, (uint64_t)cfg->field), number))
 #define KEY_BOOL(block, name, field, home, there, def, same, text) COMPARE_##same(name, cfg->field ? "true" : "false")
 #define KEY_TOKEN(block, name, field, home, there, def, same, text) \
-	COMPARE_##same(name, word_of((const struct word[]){ NFS4R_TOKENS_##name(WORD) { NULL, 0 } }, cfg->field))
+	COMPARE_##same(name, word_of((const struct word[]){ NFS4R_TOKENS_##name(WORD){ NULL, 0 } }, cfg->field))
 #define KEY_TEXT(block, name, field, home, there, def, min, max, same, text) COMPARE_##same(name, cfg->field)
 #include "base/config.def"
 	(void)number; /* until a number is compared */
@@ -139,7 +139,8 @@ static enum nfs4r_status check_servers(const struct nfs4r_rpc_config *rpc, char 
 		}
 		if (!rpc->any_port && e->port >= NFS4R_PORTS_PRIVILEGED) {
 			snprintf(why, len, "REPL: Server %u has Port = %u, which every user of its machine can use to impersonate a server: write Port = %u, or another one below "
-				 "%u; with Peer_Ports = any it is allowed, and unsafe", e->id, e->port, NFS4R_PORT_DEFAULT, NFS4R_PORTS_PRIVILEGED);
+					   "%u; with Peer_Ports = any it is allowed, and unsafe",
+				 e->id, e->port, NFS4R_PORT_DEFAULT, NFS4R_PORTS_PRIVILEGED);
 			return NFS4R_BADCONFIG;
 		}
 	}
@@ -155,7 +156,8 @@ static enum nfs4r_status check_view(const struct nfs4r_config *cfg, char *why, s
 	if (cfg->lease_ms == 0 || cfg->silence_ms >= cfg->lease_ms / 2)
 		return NFS4R_OK;
 	snprintf(why, len, "REPL: Failure_Timeout = %u does not go with Lease = %u: servers send a heartbeat every quarter of a lease, and a late server must not be "
-		 "taken for a failed one; write Failure_Timeout = %u or more, or Max_Round_Trip in place of both", cfg->silence_ms, cfg->lease_ms, cfg->lease_ms / 2);
+			   "taken for a failed one; write Failure_Timeout = %u or more, or Max_Round_Trip in place of both",
+		 cfg->silence_ms, cfg->lease_ms, cfg->lease_ms / 2);
 	return NFS4R_BADCONFIG;
 }
 

@@ -183,7 +183,7 @@ static void on_log(void *ctx, enum nfs4r_log_level level, const char *text)
 /* ---- time ---- */
 
 #define TIMER_MS 100 /* granularity of expiries outside the core */
-#define AGAIN_MS 20  /* at least, between two looks for somebody who can be asked: steps come by thousands */
+#define AGAIN_MS 20 /* at least, between two looks for somebody who can be asked: steps come by thousands */
 
 /* How long until the next one: after a step, and else at each turn of the timer, for what changes without one (a lane that has room again). eng->lock held. */
 static uint64_t until_look(const struct nfs4r_engine *eng, uint64_t now, uint64_t looked_ms)
@@ -304,9 +304,7 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store_info *info, char *why)
 {
 	struct nfs4r_store_config sc = {
-		.dir = eng->cfg.store_dir, .self = eng->cfg.rpc.self, .map_bytes = 1u << 30, .segment_bytes = eng->cfg.segment_bytes ? eng->cfg.segment_bytes : 64u << 20, .segment_age_s = eng->cfg.retention_s / 16,
-		.ahead_bytes = JOURNAL_AHEAD,
-		.boot_id = eng->cfg.boot_id
+		.dir = eng->cfg.store_dir, .self = eng->cfg.rpc.self, .map_bytes = 1u << 30, .segment_bytes = eng->cfg.segment_bytes ? eng->cfg.segment_bytes : 64u << 20, .segment_age_s = eng->cfg.retention_s / 16, .ahead_bytes = JOURNAL_AHEAD, .boot_id = eng->cfg.boot_id
 	};
 
 	memcpy(sc.volume, eng->cfg.rpc.volume, sizeof(sc.volume));

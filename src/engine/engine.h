@@ -15,56 +15,59 @@
 #include "rpc/rpc.h"
 #include "store/store.h"
 
-enum nfs4r_directory_reads { NFS4R_DIRECTORY_READS_STRICT = 1, NFS4R_DIRECTORY_READS_LOCAL = 2 };
+enum nfs4r_directory_reads {
+	NFS4R_DIRECTORY_READS_STRICT = 1,
+	NFS4R_DIRECTORY_READS_LOCAL = 2
+};
 
 /* Keys, ranges and defaults: base/config.def. */
 struct nfs4r_config {
 	char volume_name[64];
 	char store_dir[1024];
-	char export_dir[1024];	  /* path of the exported directory, for what is done with it by name (start/places.c); empty: nothing */
-	char recovery_dir[1024];  /* where Ganesha keeps its clients' names; empty: somewhere else. Compared with the others only */
+	char export_dir[1024]; /* path of the exported directory, for what is done with it by name (start/places.c); empty: nothing */
+	char recovery_dir[1024]; /* where Ganesha keeps its clients' names; empty: somewhere else. Compared with the others only */
 	char control_socket[108]; /* Unix socket for nfs4rctl; empty = none */
 	struct nfs4r_rpc_config rpc; /* self, volume UUID, export id, fsid, servers, security */
 	enum nfs4r_directory_reads directory_reads;
-	bool import;		  /* take what is in the exported directory into the volume at the first start */
-	uint32_t op_wait_ms;	  /* longest wait of an operation before NFS4ERR_DELAY */
-	uint32_t waiting_max;	  /* so many threads of the caller may wait for other servers at a time, the rest hears DELAY at once (wait_limit.c); 0 = any number */
-	uint32_t close_wait_ms;	  /* longest wait of a CLOSE for the others' acks */
-	uint32_t stop_wait_ms;	  /* longest wait of a stop until everybody knows that this server controls nothing any more (control 7.12); 0 = none */
-	uint32_t idle_ms;	  /* unused control ends */
+	bool import; /* take what is in the exported directory into the volume at the first start */
+	uint32_t op_wait_ms; /* longest wait of an operation before NFS4ERR_DELAY */
+	uint32_t waiting_max; /* so many threads of the caller may wait for other servers at a time, the rest hears DELAY at once (wait_limit.c); 0 = any number */
+	uint32_t close_wait_ms; /* longest wait of a CLOSE for the others' acks */
+	uint32_t stop_wait_ms; /* longest wait of a stop until everybody knows that this server controls nothing any more (control 7.12); 0 = none */
+	uint32_t idle_ms; /* unused control ends */
 	/* Policy of hierarchical control (core.h says exactly what each does); whether a server uses it matters to itself only. */
-	bool deep_control;	  /* ask for deep control of directories */
-	uint32_t deep_idle_ms;	  /* deep control ends so long after the last directory update below it */
-	uint32_t read_idle_ms;	  /* control of a directory by which others read ends so long after its last use, or a sixth of the longest round trip if that is more (control 7.11); 0 = never */
-	uint32_t revoke_ms;	  /* how long control stays after another server asked for it */
-	uint32_t turn_ms;	  /* how long use keeps control that other servers ask for all the time (control 7.5); 0 = for ever */
-	uint32_t announce_ms;	  /* how long after its last close other servers may read their copies of a file (control 7.10) */
-	uint32_t escalate_after;	  /* elections below a directory until all of it is asked for; 0 = never */
+	bool deep_control; /* ask for deep control of directories */
+	uint32_t deep_idle_ms; /* deep control ends so long after the last directory update below it */
+	uint32_t read_idle_ms; /* control of a directory by which others read ends so long after its last use, or a sixth of the longest round trip if that is more (control 7.11); 0 = never */
+	uint32_t revoke_ms; /* how long control stays after another server asked for it */
+	uint32_t turn_ms; /* how long use keeps control that other servers ask for all the time (control 7.5); 0 = for ever */
+	uint32_t announce_ms; /* how long after its last close other servers may read their copies of a file (control 7.10) */
+	uint32_t escalate_after; /* elections below a directory until all of it is asked for; 0 = never */
 	uint32_t deep_plus_after; /* updates of different old files below a directory until deep+ is asked for; 0 = never */
-	uint32_t contested_ms;	  /* no deep control of a directory for so long after others wanted something in it */
-	uint32_t share_reads;	  /* READs served because of deep control until it is narrowed; 0 = never */
-	uint32_t repeat_ms;	  /* unanswered control messages */
+	uint32_t contested_ms; /* no deep control of a directory for so long after others wanted something in it */
+	uint32_t share_reads; /* READs served because of deep control until it is narrowed; 0 = never */
+	uint32_t repeat_ms; /* unanswered control messages */
 	uint32_t max_round_trip_ms; /* the longest normal round trip between two servers; lease_ms, silence_ms and repeat_ms follow from it where they are not written */
 	/* The active view (core.h). The three times have to be equal on all servers. */
-	uint32_t lease_ms;	  /* how long this server may answer after a majority granted it; 0 = the view is fixed */
-	uint32_t silence_ms;	  /* a member that is not heard for so long is removed */
-	uint32_t drift_permille;  /* bound on how much faster or slower a server's clock runs than another's */
-	uint32_t durability;	  /* enum nfs4r_durability: what an answer promises (core.h); equal on all servers */
-	uint64_t abandon_ms;	  /* local: a server that is outside for so long is given up; 0 = only when an administrator says so */
+	uint32_t lease_ms; /* how long this server may answer after a majority granted it; 0 = the view is fixed */
+	uint32_t silence_ms; /* a member that is not heard for so long is removed */
+	uint32_t drift_permille; /* bound on how much faster or slower a server's clock runs than another's */
+	uint32_t durability; /* enum nfs4r_durability: what an answer promises (core.h); equal on all servers */
+	uint64_t abandon_ms; /* local: a server that is outside for so long is given up; 0 = only when an administrator says so */
 	char conflicts_dir[1024]; /* where undone updates are saved; empty: "conflicts" in store_dir */
-	bool stale_reads;	  /* without a lease, reads are answered from this server's copy all the same */
-	uint32_t checkpoint_ms;	  /* default 5000 */
-	uint32_t executors;	  /* threads that serve peers' forwarded operations and reads */
-	uint32_t appliers;	  /* threads that apply peers' updates */
+	bool stale_reads; /* without a lease, reads are answered from this server's copy all the same */
+	uint32_t checkpoint_ms; /* default 5000 */
+	uint32_t executors; /* threads that serve peers' forwarded operations and reads */
+	uint32_t appliers; /* threads that apply peers' updates */
 	uint64_t payload_bytes_max; /* memory for bytes queued for peers; beyond, they are read back from the files */
-	uint64_t window_bytes;	  /* per peer, sent and not yet received */
+	uint64_t window_bytes; /* per peer, sent and not yet received */
 	uint64_t retention_bytes; /* of the journal, kept for servers that are away; 0 = a tenth of the store's file system */
-	uint64_t retention_s;	  /* and for so long; 0 = any time */
-	uint64_t free_min;	  /* bytes of each of its file systems that a server keeps back (log 4.12); 0 = 2 %, at least 1 GiB, at most a twentieth */
-	bool quotas_ignored;	  /* quotas of the exported file system are no reason not to start (log 4.16) */
-	uint64_t segment_bytes;	  /* of the journal's files; 0 = 64 MiB, less in tests */
+	uint64_t retention_s; /* and for so long; 0 = any time */
+	uint64_t free_min; /* bytes of each of its file systems that a server keeps back (log 4.12); 0 = 2 %, at least 1 GiB, at most a twentieth */
+	bool quotas_ignored; /* quotas of the exported file system are no reason not to start (log 4.16) */
+	uint64_t segment_bytes; /* of the journal's files; 0 = 64 MiB, less in tests */
 	uint32_t restart_pause_ms; /* longest wait, before it joins, of a server that ended soon after its last starts; 0 = none */
-	const char *boot_id;	  /* as in struct nfs4r_store_config; NULL, but for tests */
+	const char *boot_id; /* as in struct nfs4r_store_config; NULL, but for tests */
 };
 
 #define NFS4R_FREE_MIN_LEAST (UINT64_C(1) << 20)
@@ -106,10 +109,10 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng);
 /* Local objects of an operation that is being executed here and now, under its update locks. */
 struct nfs4r_exec {
 	struct nfs4r_lhandle obj, dir, dir2;
-	struct nfs4r_lhandle child;  /* REMOVE, RENAME: the object the name means */
+	struct nfs4r_lhandle child; /* REMOVE, RENAME: the object the name means */
 	struct nfs4r_lhandle target; /* RENAME: replaced object */
 	uint32_t child_type;
-	struct nfs4r_lhandle made;   /* out: handle of the new object */
+	struct nfs4r_lhandle made; /* out: handle of the new object */
 };
 
 /*

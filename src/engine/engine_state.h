@@ -21,9 +21,9 @@ struct engine_actions;
 struct engine_notices;
 
 struct door_state { /* eng->door */
-	bool working;	       /* its start has succeeded */
+	bool working; /* its start has succeeded */
 	_Atomic bool stopping; /* written under lock */
-	bool frozen;	       /* under lock. Stop: the core makes no more steps */
+	bool frozen; /* under lock. Stop: the core makes no more steps */
 
 	/* Of the thread that starts and stops the engine */
 	pthread_t timer_thread, checkpoint_thread;
@@ -44,7 +44,7 @@ struct nfs4r_engine {
 	uint64_t inc, inc_random; /* of this start */
 	uint64_t started_at_ms;
 
-	pthread_mutex_t lock;	 /* the core and everything that it owns */
+	pthread_mutex_t lock; /* the core and everything that it owns */
 	struct nfs4r_core *core; /* under lock */
 	struct nfs4r_rpc *_Atomic rpc; /* NULL until it runs */
 

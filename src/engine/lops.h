@@ -32,7 +32,10 @@ static inline void nfs4r_entry_set_handle(struct nfs4r_entry *e, const struct nf
 	memcpy(e->handle, h->b, h->len);
 }
 
-enum nfs4r_was { NFS4R_WAS_IMMUTABLE = 1, NFS4R_WAS_APPEND_ONLY = 2 }; /* bits */
+enum nfs4r_was {
+	NFS4R_WAS_IMMUTABLE = 1,
+	NFS4R_WAS_APPEND_ONLY = 2
+}; /* bits */
 
 struct nfs4r_lops {
 	enum nfs4r_status (*root)(void *ctx, struct nfs4r_lhandle *out);

@@ -38,7 +38,8 @@ static void say_unreleased(struct nfs4r_engine *eng, enum nfs4r_leave how, uint6
 {
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: shutting down with %" PRIu64 " controls not released, or releases not confirmed by all servers (%s): with Durability = local the others may wait for these objects until this server returns",
 		   eng->cfg.volume_name, left,
-		   eng->runtime.halt.why[0] ? "it has halted" : how == NFS4R_LEAVE_CANNOT ? "this server is not a member of the view or has no lease, or a server is missing" : "Stop_Wait is over");
+		   eng->runtime.halt.why[0] ? "it has halted" : how == NFS4R_LEAVE_CANNOT ? "this server is not a member of the view or has no lease, or a server is missing" :
+											    "Stop_Wait is over");
 }
 
 void engine_leave(struct nfs4r_engine *eng)

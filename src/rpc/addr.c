@@ -29,11 +29,11 @@ static bool addr_equal(const struct sockaddr_storage *a, const struct sockaddr_s
 		return false;
 	if (a->ss_family == AF_INET)
 		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+			((const struct sockaddr_in *)b)->sin_addr.s_addr;
 	/* fe80::1 is another machine on another network. */
 	return ((const struct sockaddr_in6 *)a)->sin6_scope_id == ((const struct sockaddr_in6 *)b)->sin6_scope_id &&
-	       memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
-		      &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
+		memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+		       &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
 }
 
 void rpc_addrs_set(struct rpc_addrs *out, const struct addrinfo *list)

@@ -25,7 +25,7 @@
 #include "rpc/rpc_internal.h"
 
 #define SHARE_NODES (RPC_BATCH_NODES / 2) /* each message has its number before it */
-#define SLOW_TIMES 8			  /* slower than the fastest, and the rest would take longer than a stall may */
+#define SLOW_TIMES 8 /* slower than the fastest, and the rest would take longer than a stall may */
 
 struct rpc_out_of_order {
 	struct rpc_out_of_order *next;
@@ -254,7 +254,7 @@ static bool is_slow(const struct rpc_conn *c, uint64_t now, uint64_t best, uint6
 	if (c->slow || !c->busy_ms)
 		return false;
 	return now - c->acked_ms >= stall_ms ||
-	       (now - c->busy_ms >= 2 * stall_ms && c->rate * SLOW_TIMES < best && c->left * 1000 > c->rate * stall_ms);
+		(now - c->busy_ms >= 2 * stall_ms && c->rate * SLOW_TIMES < best && c->left * 1000 > c->rate * stall_ms);
 }
 
 /* Another one that could do what @c does not: nothing is known against it. */

@@ -141,8 +141,7 @@ static void conn_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 		return;
 	}
 	if (n < 0) {
-		rpc_conn_fail(c, n == UV_EOF ? "the other side closed the connection%s" :
-					       "connection lost: %s",
+		rpc_conn_fail(c, n == UV_EOF ? "the other side closed the connection%s" : "connection lost: %s",
 			      n == UV_EOF ? "" : uv_strerror((int)n));
 		return;
 	}

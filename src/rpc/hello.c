@@ -152,8 +152,7 @@ static bool servers_equal(const struct nfs4r_rpc_config *cfg, const struct nfs4r
 		bool found = false;
 
 		for (uint32_t j = 0; j < h->nservers; j++)
-			found = found || (h->servers[j].id == cfg->servers[i].id &&
-					  h->servers[j].port == cfg->servers[i].port);
+			found = found || (h->servers[j].id == cfg->servers[i].id && h->servers[j].port == cfg->servers[i].port);
 		if (!found)
 			return false;
 	}

@@ -68,7 +68,8 @@ static void listen_everywhere(struct nfs4r_rpc *rpc)
 	rpc_addr_text(&rpc->self_addrs.a[0], text, sizeof(text));
 	rpc_log(rpc, NFS4R_LOG_WARN,
 		"%s is %s on this machine (/etc/hosts), which other servers cannot reach: listening on all addresses. To listen on one address only, give %s that address in /etc/hosts, or write "
-		"it as the Address of server %u", rpc->self.host, text, rpc->self.host, rpc->cfg.self);
+		"it as the Address of server %u",
+		rpc->self.host, text, rpc->self.host, rpc->cfg.self);
 	memset(&rpc->self_addrs, 0, sizeof(rpc->self_addrs));
 	*any6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(rpc->self.port) };
 	*any4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(rpc->self.port) };

@@ -189,7 +189,8 @@ static void cannot_call(struct rpc_conn *c, int err)
 	bool ports = rpc_ports_matter(c->rpc);
 
 	rpc_conn_fail(c, "cannot call from %s: %s%s", c->rpc->self.host, uv_strerror(err),
-		      ports && err == UV_EACCES ? "; a port below 1024 needs root or CAP_NET_BIND_SERVICE" : ports && err == UV_EADDRINUSE ? "; no port below 1024 is free" : "");
+		      ports && err == UV_EACCES ? "; a port below 1024 needs root or CAP_NET_BIND_SERVICE" : ports && err == UV_EADDRINUSE ? "; no port below 1024 is free" :
+																	     "");
 }
 
 /* Once for each port that a connection of before may still have. */
@@ -497,9 +498,8 @@ void rpc_conn_tick(struct rpc_conn *c, uint64_t now)
 		if (c->stopped) /* it is not asked, and so it may be silent */
 			c->received_ms = now;
 		if (c->paused ? now - c->created_ms > 2 * rpc->handshake_ms :
-			      now - c->received_ms > rpc->cfg.silence_ms)
-			rpc_conn_fail(c, c->paused ? "its other lanes did not connect within %" PRIu64 " ms" :
-						   "nothing was heard from it for %" PRIu64 " ms",
+				now - c->received_ms > rpc->cfg.silence_ms)
+			rpc_conn_fail(c, c->paused ? "its other lanes did not connect within %" PRIu64 " ms" : "nothing was heard from it for %" PRIu64 " ms",
 				      now - (c->paused ? c->created_ms : c->received_ms));
 		else if (now - c->pinged_ms >= rpc->ping_ms)
 			rpc_conn_keepalive(c, false, uv_hrtime());

@@ -86,7 +86,8 @@ enum nfs4r_status rpc_ports_check(const struct nfs4r_rpc *rpc, char *why)
 	if (first >= NFS4R_PORTS_PRIVILEGED)
 		return NFS4R_OK;
 	return rpc_bad_config(why, "Peer_Ports = privileged: on this machine every local user may listen on ports from %d, and could impersonate this server; run sysctl "
-			      "net.ipv4.ip_unprivileged_port_start=1024, or, if only root has an account, write Peer_Ports = any", first);
+				   "net.ipv4.ip_unprivileged_port_start=1024, or, if only root has an account, write Peer_Ports = any",
+			      first);
 }
 
 void rpc_ports_warn(struct nfs4r_rpc *rpc)

@@ -26,16 +26,23 @@
 enum nfs4r_lane {
 	NFS4R_LANE_CONTROL = 0, /* elections, acks, releases, positions: never behind bulk data */
 	NFS4R_LANE_REQUEST = 1, /* forwarded operations and reads, and their answers */
-	NFS4R_LANE_BULK = 2,	/* log entries with their bytes */
+	NFS4R_LANE_BULK = 2, /* log entries with their bytes */
 	NFS4R_LANES = 3,
 };
 
 /* Where messages of that type belong, and are taken from. */
 enum nfs4r_lane nfs4r_lane_of(uint32_t type);
 
-enum nfs4r_security { NFS4R_SECURITY_NONE = 1 /* krb5, krb5i, krb5p follow */ };
+enum nfs4r_security {
+	NFS4R_SECURITY_NONE = 1 /* krb5, krb5i, krb5p follow */
+};
 
-enum nfs4r_log_level { NFS4R_LOG_ERROR = 1, NFS4R_LOG_WARN = 2, NFS4R_LOG_INFO = 3, NFS4R_LOG_DEBUG = 4 };
+enum nfs4r_log_level {
+	NFS4R_LOG_ERROR = 1,
+	NFS4R_LOG_WARN = 2,
+	NFS4R_LOG_INFO = 3,
+	NFS4R_LOG_DEBUG = 4
+};
 typedef void (*nfs4r_log_fn)(void *ctx, enum nfs4r_log_level level, const char *text);
 
 struct nfs4r_endpoint {
@@ -46,36 +53,36 @@ struct nfs4r_endpoint {
 
 struct nfs4r_rpc_config { /* defaults of what has a key: base/config.def */
 	nfs4r_server_id self;
-	uint64_t inc;		  /* this start's incarnation */
-	char version[64];	  /* of the program, told to the others, for people */
-	uint8_t volume[16];	  /* volume UUID; unequal: refused */
-	uint32_t export_id;	  /* must be equal on all servers */
+	uint64_t inc; /* this start's incarnation */
+	char version[64]; /* of the program, told to the others, for people */
+	uint8_t volume[16]; /* volume UUID; unequal: refused */
+	uint32_t export_id; /* must be equal on all servers */
 	uint64_t fsid_major, fsid_minor; /* must be equal on all servers */
-	uint32_t disk_format;	  /* told, compared, refused when unequal */
+	uint32_t disk_format; /* told, compared, refused when unequal */
 	enum nfs4r_security security;
-	bool any_port;		  /* security none: servers may listen on, and call from, any port, as any local user can. Default: only ports below 1024, which needs root or CAP_NET_BIND_SERVICE */
+	bool any_port; /* security none: servers may listen on, and call from, any port, as any local user can. Default: only ports below 1024, which needs root or CAP_NET_BIND_SERVICE */
 	struct {
 		uint32_t lease_ms, silence_ms, drift_permille;
-	} views;		  /* of the active view: leases are only safe when all servers go by the same; unequal: refused */
-	uint32_t durability;	  /* enum nfs4r_durability; which logs are ended depends on it; unequal: refused */
+	} views; /* of the active view: leases are only safe when all servers go by the same; unequal: refused */
+	uint32_t durability; /* enum nfs4r_durability; which logs are ended depends on it; unequal: refused */
 	uint32_t nkeys;
 	struct nfs4r_hello_key keys[NFS4R_HELLO_KEYS_MAX]; /* other keys that are compared: nfs4r_rpc_compare() */
 	uint32_t nservers;
 	struct nfs4r_endpoint servers[NFS4R_SERVERS_MAX]; /* self included: its entry is where to listen */
-	uint64_t view;		  /* the view that says who the servers are; 0: the configuration does, and must be equal on all */
-	nfs4r_servers gone;	  /* taken out of the volume: what they are told when they call */
-	bool paused;		     /* start takes the address and port, and no more: nfs4r_rpc_begin() does the rest */
-	uint32_t connect_retry_ms;   /* default 250 */
-	uint32_t shun_ms;	     /* a peer that sent what cannot be decoded is not connected with for so long, at the next times for twice as long, at most a minute; default 1000 */
-	uint32_t listen_wait_ms;     /* so long start waits for its own name, address or port, when they are not there yet; default 0 */
-	uint32_t silence_ms;	     /* nothing received for so long (keep-alives are sent): connection is dropped; default 10000 */
-	char congestion[16];	     /* of TCP, where the kernel has it; "" = the system's */
-	uint64_t buffer_bytes;	     /* of each direction of a connection, past the system's limits where that is allowed; 0 = the system's; by itself that of the key Window */
-	uint32_t connections;	     /* of lane BULK, when we call; what the other side calls with is its own business */
-	uint64_t warm_bytes;	     /* of padding, to one peer in a minute, by which new connections of lane BULK learn the rate of their link; 0: none */
-	uint32_t warm_rtt_us;	     /* only over round trips of so much, and with BBR; 0 (for tests): always; default 5000 */
-	int64_t (*day_ns)(void);     /* the clock of the day, since 1970, that peers are told; tests set another one; default CLOCK_REALTIME */
-	uint64_t queue_bytes_max;    /* per peer and lane, until the peer has it (BULK), or the kernel (the others); beyond, send() answers NFS4R_DELAY; default 256 MiB */
+	uint64_t view; /* the view that says who the servers are; 0: the configuration does, and must be equal on all */
+	nfs4r_servers gone; /* taken out of the volume: what they are told when they call */
+	bool paused; /* start takes the address and port, and no more: nfs4r_rpc_begin() does the rest */
+	uint32_t connect_retry_ms; /* default 250 */
+	uint32_t shun_ms; /* a peer that sent what cannot be decoded is not connected with for so long, at the next times for twice as long, at most a minute; default 1000 */
+	uint32_t listen_wait_ms; /* so long start waits for its own name, address or port, when they are not there yet; default 0 */
+	uint32_t silence_ms; /* nothing received for so long (keep-alives are sent): connection is dropped; default 10000 */
+	char congestion[16]; /* of TCP, where the kernel has it; "" = the system's */
+	uint64_t buffer_bytes; /* of each direction of a connection, past the system's limits where that is allowed; 0 = the system's; by itself that of the key Window */
+	uint32_t connections; /* of lane BULK, when we call; what the other side calls with is its own business */
+	uint64_t warm_bytes; /* of padding, to one peer in a minute, by which new connections of lane BULK learn the rate of their link; 0: none */
+	uint32_t warm_rtt_us; /* only over round trips of so much, and with BBR; 0 (for tests): always; default 5000 */
+	int64_t (*day_ns)(void); /* the clock of the day, since 1970, that peers are told; tests set another one; default CLOCK_REALTIME */
+	uint64_t queue_bytes_max; /* per peer and lane, until the peer has it (BULK), or the kernel (the others); beyond, send() answers NFS4R_DELAY; default 256 MiB */
 };
 
 struct nfs4r_rpc_events { /* all called on the transport's thread; must not block for long */
@@ -107,7 +114,7 @@ enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg, const stru
 enum nfs4r_status nfs4r_rpc_begin(struct nfs4r_rpc *rpc, char *why);
 
 struct nfs4r_rpc_servers {
-	uint64_t view;	    /* as in nfs4r_rpc_config */
+	uint64_t view; /* as in nfs4r_rpc_config */
 	nfs4r_servers gone;
 	uint32_t n;
 	struct nfs4r_endpoint list[NFS4R_SERVERS_MAX];
@@ -154,15 +161,15 @@ void nfs4r_rpc_blame(struct nfs4r_rpc *rpc, nfs4r_server_id peer, const char *wh
 
 struct nfs4r_rpc_peer_stats {
 	bool up;
-	char state[NFS4R_WHY];		/* "up", "connecting", or why it was refused */
-	char version[64];	/* of its program, as it said last; "" before it was heard */
+	char state[NFS4R_WHY]; /* "up", "connecting", or why it was refused */
+	char version[64]; /* of its program, as it said last; "" before it was heard */
 	char differs[NFS4R_WHY]; /* what of its configuration differs and should not, with both values; "" = nothing */
 	uint64_t inc;
 	uint64_t bytes_sent, bytes_received, messages_sent, messages_received, queued_bytes, connects;
 	uint64_t resent; /* messages of lane BULK that went over another connection, too, because theirs broke or hardly moved */
-	double rtt_ms;		/* smoothed, from keep-alives; < 0 = not known */
+	double rtt_ms; /* smoothed, from keep-alives; < 0 = not known */
 	bool clock_known;
-	double clock_ahead_ms;	/* how far its clock of the day is ahead of this server's, to half a round trip; < 0: behind */
+	double clock_ahead_ms; /* how far its clock of the day is ahead of this server's, to half a round trip; < 0: behind */
 };
 bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs4r_rpc_peer_stats *out);
 

@@ -21,14 +21,14 @@
 #include "rpc/security.h"
 #include "xdr_hello.h"
 
-#define RPC_ADDRS_MAX 8		  /* addresses of one host name */
+#define RPC_ADDRS_MAX 8 /* addresses of one host name */
 #define RPC_SLOTS (NFS4R_LANE_BULK + NFS4R_CONNECTIONS_MAX) /* connections with a peer; BULK, the last lane, has the rest */
-#define RPC_UNHEARD_MAX 32	  /* connections that came in from one address and have not said who they are */
-#define RPC_UNHEARD_ALL_MAX 512	  /* from all */
-#define RPC_READ_BYTES 65536	  /* receive buffer of a connection */
+#define RPC_UNHEARD_MAX 32 /* connections that came in from one address and have not said who they are */
+#define RPC_UNHEARD_ALL_MAX 512 /* from all */
+#define RPC_READ_BYTES 65536 /* receive buffer of a connection */
 #define RPC_STRANGER_RECORD_MAX 65536 /* longest record before HELLO was accepted */
-#define RPC_FRAGMENTS_MAX 4096	  /* of one record */
-#define RPC_BATCH_NODES 128	  /* records of one writev */
+#define RPC_FRAGMENTS_MAX 4096 /* of one record */
+#define RPC_BATCH_NODES 128 /* records of one writev */
 #define RPC_BATCH_BYTES (1u << 20)
 #define RPC_SHARE_BYTES (256u << 10) /* of lane BULK that one connection takes at a time, a record more at most */
 #define RPC_UNSENT_BYTES (2 << 20) /* that the kernel takes beyond what it sends at once, on one of several connections: enough until this thread comes again on a busy machine */
@@ -37,16 +37,16 @@
 #define RPC_BACKOFF_MAX_MS 5000
 #define RPC_SHUN_MAX_MS 60000
 #define RPC_BACKLOG 1024
-#define RPC_LINGER_MS 1000	  /* time for a REFUSED to be read before the connection closes */
+#define RPC_LINGER_MS 1000 /* time for a REFUSED to be read before the connection closes */
 #define RPC_RESOLVE_MS 5000
-#define RPC_STRANGERS_MAX 16	  /* connections from addresses of no server: they hear why they are refused */
-#define RPC_LEAVE_MS 2000	  /* one that was taken out hears what was sent to it */
-#define RPC_ASK_MS 5000		  /* one that does not call is asked whether it knows this server */
-#define RPC_PORT_TRIES 16	  /* ports from which one call is made, while connections that ended still have them */
+#define RPC_STRANGERS_MAX 16 /* connections from addresses of no server: they hear why they are refused */
+#define RPC_LEAVE_MS 2000 /* one that was taken out hears what was sent to it */
+#define RPC_ASK_MS 5000 /* one that does not call is asked whether it knows this server */
+#define RPC_PORT_TRIES 16 /* ports from which one call is made, while connections that ended still have them */
 #define RPC_LOG_SLOTS 64
 #define RPC_LOG_CAUSES 32
-#define RPC_LOG_BURST 32	  /* lines of one cause in a minute, of whatever peers and addresses */
-#define RPC_LOG_OFTEN 6		  /* rpc_log_often() */
+#define RPC_LOG_BURST 32 /* lines of one cause in a minute, of whatever peers and addresses */
+#define RPC_LOG_OFTEN 6 /* rpc_log_often() */
 
 struct rpc_addrs {
 	uint32_t n;
@@ -66,20 +66,20 @@ struct rpc_node {
 	/* bulk.c; of one that was given to a connection: */
 	uint64_t number;
 	struct rpc_conn *by; /* NULL: has to be sent again */
-	uint64_t end;	     /* of @by's bytes */
+	uint64_t end; /* of @by's bytes */
 };
 
 struct rpc_queue {
 	struct rpc_node *head, *tail;
 	struct rpc_node *positions; /* the POSITIONS among them, to be replaced by a newer one */
-	uint64_t bytes;		    /* of the queue, and of the records being written */
+	uint64_t bytes; /* of the queue, and of the records being written */
 };
 
 enum rpc_conn_state {
 	RPC_CONN_CONNECTING = 1, /* we called, TCP is not there yet */
-	RPC_CONN_TOKEN = 7,	 /* the security layer's handshake */
-	RPC_CONN_HELLO = 2,	 /* waiting for the other's HELLO */
-	RPC_CONN_CONFIRM = 3,	 /* we were called and sent HELLO: waiting for the first KEEPALIVE */
+	RPC_CONN_TOKEN = 7, /* the security layer's handshake */
+	RPC_CONN_HELLO = 2, /* waiting for the other's HELLO */
+	RPC_CONN_CONFIRM = 3, /* we were called and sent HELLO: waiting for the first KEEPALIVE */
 	RPC_CONN_READY = 4,
 	RPC_CONN_LINGER = 5, /* REFUSED was sent; whatever comes is thrown away */
 	RPC_CONN_CLOSED = 6, /* handle is closing */
@@ -94,15 +94,15 @@ struct rpc_conn {
 	uv_shutdown_t shutdown_req;
 	struct nfs4r_rpc *rpc;
 	struct rpc_conn *prev, *next; /* rpc->conns */
-	struct rpc_peer *peer;	      /* NULL until a caller's HELLO is accepted */
+	struct rpc_peer *peer; /* NULL until a caller's HELLO is accepted */
 	enum rpc_conn_state state;
 	bool caller; /* we opened it */
-	bool paused;   /* ready, but not read from until all lanes are */
+	bool paused; /* ready, but not read from until all lanes are */
 	bool stopped; /* not read from while the peer has too much under way here */
-	bool asks;   /* the question of a server that is not called (hello.c): no part of its peer's connections */
-	bool came;     /* it was not opened here */
+	bool asks; /* the question of a server that is not called (hello.c): no part of its peer's connections */
+	bool came; /* it was not opened here */
 	bool low_right; /* from a port that every user gets, where that matters (port.c) */
-	bool named;    /* the other side has named the volume by its UUID */
+	bool named; /* the other side has named the volume by its UUID */
 	bool stranger; /* from an address of no server: it is heard, and refused */
 	enum nfs4r_lane lane;
 	uint32_t index; /* among those of lane BULK; else 0 */
@@ -121,7 +121,7 @@ struct rpc_conn {
 
 	struct { /* pace.c; of lane CONTROL */
 		uint64_t begun_ms, used_ns, since_ns; /* the window; processor time in it; since_ns: parsing, since then. 0: it is not */
-		uint64_t messages, until_ms;	      /* in it; nothing is read before */
+		uint64_t messages, until_ms; /* in it; nothing is read before */
 	} pace;
 
 	/* conn.c: writing */
@@ -133,11 +133,11 @@ struct rpc_conn {
 	uint64_t given; /* bytes, to libuv and the kernel */
 
 	/* bulk.c */
-	uint64_t announced;	 /* number of the message that comes next here; 0: none */
-	uint64_t acked, left;	 /* at the last tick: of `given` what the other kernel has, and what not */
-	uint64_t busy_ms;	 /* since when it has something; 0: it has nothing */
+	uint64_t announced; /* number of the message that comes next here; 0: none */
+	uint64_t acked, left; /* at the last tick: of `given` what the other kernel has, and what not */
+	uint64_t busy_ms; /* since when it has something; 0: it has nothing */
 	uint64_t acked_ms, rate; /* when `acked` last moved, or it began; bytes in a second, smoothed */
-	bool slow;		 /* gets nothing until what it has is gone */
+	bool slow; /* gets nothing until what it has is gone */
 
 	uint64_t warm_until_ms; /* warm.c: it may get padding until then; 0: none */
 };
@@ -152,11 +152,11 @@ struct rpc_out_of_order;
 
 /* Lane BULK of a peer (bulk.c). */
 struct rpc_bulk {
-	uint64_t given;	       /* number of the newest message that went to a connection */
+	uint64_t given; /* number of the newest message that went to a connection */
 	struct rpc_node *head, *tail; /* given and not known to be taken, ascending */
-	uint64_t kept_bytes;   /* of them; part of the queue's */
-	uint32_t again;	       /* of them have no connection */
-	uint64_t taken, acknowledged;  /* the other way: delivered in order; what the peer knows of it */
+	uint64_t kept_bytes; /* of them; part of the queue's */
+	uint32_t again; /* of them have no connection */
+	uint64_t taken, acknowledged; /* the other way: delivered in order; what the peer knows of it */
 	uint64_t untold_bytes;
 	struct rpc_out_of_order *early; /* came before one that is missing, ascending */
 	uint64_t out_of_order_bytes;
@@ -176,13 +176,13 @@ struct rpc_peer {
 	struct rpc_bulk bulk;
 	struct rpc_warm warm;
 	uint64_t session; /* of the connections; see nfs4r.x */
-	uint64_t inc;	  /* of the peer, from the HELLO of the first lane */
+	uint64_t inc; /* of the peer, from the HELLO of the first lane */
 	uint64_t call_at_ms, backoff_ms, up_since_ms, ask_at_ms;
 	uint64_t shun_ms, shun_until_ms; /* it sent what cannot be decoded: no connection until then; 0: it did not */
 	uint64_t leave_at_ms; /* taken out: then it goes; 0 = it stays */
-	bool asking;	      /* a question is under way */
-	atomic_bool known;    /* it is a server of the volume */
-	atomic_bool full;     /* of its requests no more are read */
+	bool asking; /* a question is under way */
+	atomic_bool known; /* it is a server of the volume */
+	atomic_bool full; /* of its requests no more are read */
 	atomic_ulong answers; /* memory of answers to it that wait here */
 	atomic_ulong bytes_sent, bytes_received, messages_sent, messages_received, resent;
 
@@ -233,9 +233,9 @@ struct nfs4r_rpc {
 	struct rpc_log_bucket log_buckets[RPC_LOG_CAUSES];
 	uint32_t port_next; /* port.c */
 	atomic_bool stopping;
-	bool running;		/* the thread */
+	bool running; /* the thread */
 	pthread_t thread;
-	bool owned;		/* by the transport's thread, which has said so itself; before it runs and after it, by who makes and frees it */
+	bool owned; /* by the transport's thread, which has said so itself; before it runs and after it, by who makes and frees it */
 	pthread_t owner;
 };
 
@@ -260,7 +260,22 @@ __attribute__((format(printf, 3, 4))) void rpc_log(struct nfs4r_rpc *rpc, enum n
 __attribute__((format(printf, 4, 5))) void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *fmt, ...);
 /* At most RPC_LOG_OFTEN, and one with the same @each, its digits aside; NULL: as many. */
 __attribute__((format(printf, 5, 6))) void rpc_log_often(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *each, const char *fmt, ...);
-enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106, RPC_LOG_CONGESTION = 107, RPC_LOG_BULK = 108, RPC_LOG_UP = 109, RPC_LOG_REPORTED = 110, RPC_LOG_WARM = 111, RPC_LOG_PACE = 112 };
+enum rpc_log_cause {
+	RPC_LOG_CONNECT = 101,
+	RPC_LOG_STRANGER = 102,
+	RPC_LOG_HANDSHAKE = 103,
+	RPC_LOG_REFUSED_US = 200 /* + refusal */,
+	RPC_LOG_REFUSED = 300,
+	RPC_LOG_RESOLVE = 104,
+	RPC_LOG_DOWN = 105,
+	RPC_LOG_FULL = 106,
+	RPC_LOG_CONGESTION = 107,
+	RPC_LOG_BULK = 108,
+	RPC_LOG_UP = 109,
+	RPC_LOG_REPORTED = 110,
+	RPC_LOG_WARM = 111,
+	RPC_LOG_PACE = 112
+};
 uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr);
 
 /* queue.c; the holder's lock, if it has one, is the caller's business */
@@ -302,14 +317,14 @@ void rpc_tune_paused(const uv_handle_t *h);
 #define RPC_PACE_SHARE 10
 #define RPC_PACE_TICK_MS 10
 void rpc_pace_begin(struct rpc_conn *c); /* records are parsed */
-void rpc_pace_took(struct rpc_conn *c);  /* one was delivered */
+void rpc_pace_took(struct rpc_conn *c); /* one was delivered */
 void rpc_pace_end(struct rpc_conn *c);
 bool rpc_pace_is_over(const struct rpc_conn *c); /* it has taken too much: nothing is read for a while */
 void rpc_pace_timer(uv_timer_t *t);
 
 /* conn.c */
 struct rpc_conn *rpc_conn_new(struct nfs4r_rpc *rpc); /* NULL: out of memory */
-void rpc_conn_start(struct rpc_conn *c);	      /* connected: socket options, reading */
+void rpc_conn_start(struct rpc_conn *c); /* connected: socket options, reading */
 void rpc_conn_close(struct rpc_conn *c);
 void rpc_close_all(struct nfs4r_rpc *rpc); /* connections and all other handles of the loop */
 /* It broke: the peer goes down if it belongs to one. */
@@ -321,7 +336,7 @@ void rpc_conn_flush(struct rpc_conn *c);
 /* Write c->writing, with no write pending. False: one is now, or the connection failed. */
 bool rpc_conn_write(struct rpc_conn *c, uint64_t *total);
 void rpc_conn_resume(struct rpc_conn *c); /* end of held */
-void rpc_conn_go_on(struct rpc_conn *c);  /* end of stopped, if it may go on */
+void rpc_conn_go_on(struct rpc_conn *c); /* end of stopped, if it may go on */
 /* SIOCOUTQ: bytes that the other kernel has not acknowledged; SIOCOUTQNSD: those of them that were not sent. 0 also if it cannot be told. */
 uint64_t rpc_conn_in_kernel(const struct rpc_conn *c, unsigned long what);
 void rpc_conn_linger(struct rpc_conn *c); /* send what is queued, then close */
@@ -348,8 +363,8 @@ bool rpc_bulk_waits(struct rpc_peer *p); /* messages that no connection has take
 void rpc_bulk_flush(struct rpc_peer *p);
 void rpc_bulk_received(struct rpc_conn *c, const void *bytes, size_t len);
 void rpc_bulk_taken(struct rpc_conn *c, uint64_t until); /* the other side says so */
-void rpc_bulk_gone(struct rpc_conn *c);			 /* what it carried goes over others */
-bool rpc_bulk_spare(const struct rpc_conn *c);		 /* the peer can do without it */
+void rpc_bulk_gone(struct rpc_conn *c); /* what it carried goes over others */
+bool rpc_bulk_spare(const struct rpc_conn *c); /* the peer can do without it */
 void rpc_bulk_lost(struct rpc_conn *c, const char *why); /* one that is spare */
 void rpc_bulk_tick(struct rpc_peer *p, uint64_t now);
 void rpc_bulk_reset(struct rpc_peer *p);
@@ -362,8 +377,8 @@ void rpc_warm_begin(struct rpc_conn *c); /* of a peer that is up: it is ready */
 
 /* record.c */
 void rpc_record_space(struct rpc_conn *c, uv_buf_t *buf); /* where the next bytes should go */
-void rpc_record_read(struct rpc_conn *c, size_t n);	  /* they are there */
-void rpc_record_parse(struct rpc_conn *c);		  /* deliver what is complete */
+void rpc_record_read(struct rpc_conn *c, size_t n); /* they are there */
+void rpc_record_parse(struct rpc_conn *c); /* deliver what is complete */
 void rpc_record_free(struct rpc_conn *c);
 
 /* hello.c */

@@ -29,8 +29,8 @@
 #define UNSENT_MIN (64u << 10)
 #define UNSENT_MAX (4u << 20)
 #define RECORD_BYTES (32u << 10)
-#define WARM_MS 3000	 /* for one connection */
-#define AGAIN_MS 60000	 /* until a peer gets bytes again */
+#define WARM_MS 3000 /* for one connection */
+#define AGAIN_MS 60000 /* until a peer gets bytes again */
 #define STARTUP_GAIN 512 /* of 256: BBR sends at more than twice the rate that it knows in no state but STARTUP */
 
 static bool info(const struct rpc_conn *c, int what, void *out, socklen_t size)
@@ -74,7 +74,8 @@ static uint64_t unsent_bytes(const struct rpc_conn *c)
 	bool startup;
 	uint64_t bytes = rate(c, &startup) * UNSENT_MS / 1000;
 
-	return bytes < UNSENT_MIN ? UNSENT_MIN : bytes > UNSENT_MAX ? UNSENT_MAX : bytes;
+	return bytes < UNSENT_MIN ? UNSENT_MIN : bytes > UNSENT_MAX ? UNSENT_MAX :
+								      bytes;
 }
 
 static void add(struct rpc_conn *c)
@@ -103,8 +104,7 @@ static void say(struct rpc_peer *p, uint64_t now)
 
 	for (int i = NFS4R_LANE_BULK; i < RPC_SLOTS; i++)
 		sum += p->conns[i] ? rate(p->conns[i], &startup) : 0;
-	rpc_log_often(p->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_WARM, p->ep.id, NULL), NULL, "the bandwidth to server %u was probed with %" PRIu64 " kB of padding in %" PRIu64
-		      " ms: about %" PRIu64 " Mbit/s", p->ep.id, p->warm.bytes / 1000, now - p->warm.since_ms, sum / 125000);
+	rpc_log_often(p->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_WARM, p->ep.id, NULL), NULL, "the bandwidth to server %u was probed with %" PRIu64 " kB of padding in %" PRIu64 " ms: about %" PRIu64 " Mbit/s", p->ep.id, p->warm.bytes / 1000, now - p->warm.since_ms, sum / 125000);
 	p->warm.bytes = 0;
 }
 

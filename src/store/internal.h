@@ -130,7 +130,7 @@ struct ov_mark {
 	struct nfs4r_oid oid;
 	nfs4r_version version;
 	nfs4r_journal_pos pos; /* sync to here before the bytes change */
-	bool ahead;	       /* nobody has changed the object yet (mark_prefetch.c) */
+	bool ahead; /* nobody has changed the object yet (mark_prefetch.c) */
 };
 
 struct ov_chunk {
@@ -244,14 +244,14 @@ enum nfs4r_status store_db_status(int rc);
 #define REC_MAX (16u << 20) /* bytes of one record's body */
 
 enum nfs4r_rec { /* disk values */
-	REC_OPEN = 1,	/* a run begins */
-	REC_PUTS = 2,	/* rows of the core */
-	REC_MARKS = 3,	/* objects whose bytes or names are about to change */
+	REC_OPEN = 1, /* a run begins */
+	REC_PUTS = 2, /* rows of the core */
+	REC_MARKS = 3, /* objects whose bytes or names are about to change */
 	REC_INTENT = 4, /* own entry about to be executed */
 	REC_COMMIT = 5, /* entry, executed or applied, with rows of the core */
 	REC_HANDLE = 6,
 	REC_SYNCED = 7, /* everything before a position is on stable storage */
-	REC_CLOSE = 8,	/* the run ended in order */
+	REC_CLOSE = 8, /* the run ended in order */
 	REC_RECOVERED = 9, /* the tail that was lost is back */
 	REC_SEAL = 10, /* a generation of a log ends */
 	REC_INSTALL = 11, /* an object as another server has it */
@@ -465,8 +465,8 @@ struct nfs4r_flight { /* an entry between intent() or mark() and commit() */
 struct nfs4r_marks_ahead { /* mark_prefetch.c; under change */
 	struct nfs4r_oid dir; /* of the file that was marked last */
 	uint64_t cookie, from; /* of its names: up to there marks were made ahead, and since where the last time */
-	uint32_t size;	      /* how many the last time, if there were as many; 0: none */
-	uint32_t made, used;  /* then; of them since */
+	uint32_t size; /* how many the last time, if there were as many; 0: none */
+	uint32_t made, used; /* then; of them since */
 };
 /* The mark of an object that is about to be changed was found. */
 void store_marks_ahead_used(struct nfs4r_marks_ahead *a, const struct ov_mark *m);
@@ -696,7 +696,7 @@ void store_commit_body_fini(struct nfs4r_commit_body *c);
 enum nfs4r_status store_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **puts, uint32_t *n);
 /* COMMITs before @pos with an LSN beyond @last of their log count for nothing: they lay behind a hole, own ones in a tail that was lost. */
 struct nfs4r_cut {
-	nfs4r_journal_pos pos;	/* of the OPEN that says so; CUT_NEW: this open finds it */
+	nfs4r_journal_pos pos; /* of the OPEN that says so; CUT_NEW: this open finds it */
 	nfs4r_journal_pos from; /* LMDB held the journal up to here then: of other logs nothing before that is concerned */
 	nfs4r_lsn last[NLOGS];
 	bool again; /* an ASIDE: they follow once more */

@@ -25,14 +25,14 @@ struct nfs4r_store;
 typedef uint64_t nfs4r_journal_pos; /* bytes ever appended; rising */
 
 struct nfs4r_store_config {
-	const char *dir;	/* made when missing (its parent must exist) */
+	const char *dir; /* made when missing (its parent must exist) */
 	uint8_t volume[16];
 	nfs4r_server_id self;
-	uint64_t map_bytes;	/* LMDB map size, grown by itself when needed; default 1 GiB */
+	uint64_t map_bytes; /* LMDB map size, grown by itself when needed; default 1 GiB */
 	uint64_t segment_bytes; /* a journal segment is closed at about this size; default 64 MiB */
 	uint64_t segment_age_s; /* or when it is so old; 0 = at any age */
-	uint64_t ahead_bytes;	/* so many zeros are laid out behind the journal's end, by a thread of the store; 0 = none, and no thread */
-	const char *boot_id;	/* NULL: read from the kernel. Tests give their own to play a machine crash */
+	uint64_t ahead_bytes; /* so many zeros are laid out behind the journal's end, by a thread of the store; 0 = none, and no thread */
+	const char *boot_id; /* NULL: read from the kernel. Tests give their own to play a machine crash */
 	uint64_t fail_after_bytes; /* tests: appends beyond answer NOSPC; 0 = never */
 };
 
@@ -41,9 +41,9 @@ struct nfs4r_row {
 	uint32_t type;
 	bool multi;
 	nfs4r_version version;
-	int64_t ctime, mtime;	/* ns; what clients see */
+	int64_t ctime, mtime; /* ns; what clients see */
 	uint32_t nlink;
-	uint64_t nentries;	/* directory */
+	uint64_t nentries; /* directory */
 	uint32_t nparents;
 	struct nfs4r_oid parent; /* the first one */
 	nfs4r_server_id last_log; /* entry that made this version */
@@ -57,19 +57,19 @@ static inline bool nfs4r_row_has_mtime(const struct nfs4r_row *row)
 }
 
 struct nfs4r_store_info {
-	uint64_t inc;		/* this start's incarnation counter, synced before open() returned */
+	uint64_t inc; /* this start's incarnation counter, synced before open() returned */
 	uint64_t inc_random;
-	bool created;		/* the store did not exist before */
-	bool tail_intact;	/* same kernel boot as the last run, or a clean close: no appended record is missing (nor, of the files, what was written).
+	bool created; /* the store did not exist before */
+	bool tail_intact; /* same kernel boot as the last run, or a clean close: no appended record is missing (nor, of the files, what was written).
 				 * Once false it stays false, over any stop or crash, until recovered() */
-	bool files_failed;	/* the files could not be synced, and there was no checkpoint since: tail_intact is false whatever the boot, and what memory has of the files in doubt may be on no
+	bool files_failed; /* the files could not be synced, and there was no checkpoint since: tail_intact is false whatever the boot, and what memory has of the files in doubt may be on no
 				 * disk, so it is to be written again before the first checkpoint */
 	struct {
-		nfs4r_lsn base;	/* first LSN still readable; applied + 1: none; 0: nothing was ever there */
+		nfs4r_lsn base; /* first LSN still readable; applied + 1: none; 0: nothing was ever there */
 		nfs4r_lsn applied, stable;
 	} logs[NFS4R_SERVERS_MAX + 1]; /* own log: applied = last DONE or VOID, contiguous */
-	uint32_t nintents;	/* own entries begun and not decided: see nfs4r_store_intent_at() */
-	nfs4r_journal_pos end;	/* of the journal as it was found, or as the first of those opens found it that nothing was written after */
+	uint32_t nintents; /* own entries begun and not decided: see nfs4r_store_intent_at() */
+	nfs4r_journal_pos end; /* of the journal as it was found, or as the first of those opens found it that nothing was written after */
 };
 
 /*
@@ -252,8 +252,8 @@ nfs4r_lsn nfs4r_store_log_next(struct nfs4r_store *s, nfs4r_server_id log, nfs4r
 
 /* What is kept, and what of it lies beyond a bound (log 3.12): in segments that are too many, or older than @max_age_s (0 = of any age). */
 struct nfs4r_store_retained {
-	uint64_t bytes;		/* of the journal */
-	uint64_t age_s;		/* of its oldest segment */
+	uint64_t bytes; /* of the journal */
+	uint64_t age_s; /* of its oldest segment */
 	nfs4r_lsn beyond[NFS4R_SERVERS_MAX + 1]; /* entries of each log up to here; 0 = none. Truncated ones may be among them */
 };
 void nfs4r_store_retained(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_age_s, uint64_t now_s, struct nfs4r_store_retained *out);

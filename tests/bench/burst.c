@@ -89,7 +89,7 @@ struct burst {
 	struct solo s;
 	struct flat tree;
 	uint32_t third; /* of the live claims */
-	uint64_t n;	/* files so far */
+	uint64_t n; /* files so far */
 	/* maker: released and not confirmed, in order */
 	uint64_t *ring, head, tail;
 	/* other */
@@ -248,7 +248,7 @@ static double cost(const struct side *sd, uint32_t live, uint64_t *claims)
 	struct nfs4r_core_stats st;
 	double best = 0;
 
-	sd->new(b, live);
+	sd->new (b, live);
 	for (uint32_t i = 0; i < 2 * live; i++)
 		sd->file(b);
 	for (int batch = 0; batch < 20; batch++) {
@@ -283,7 +283,7 @@ static long growth(const struct side *sd, uint32_t files, bool show)
 	struct nfs4r_core_stats st;
 	long half = 0, end;
 
-	sd->new(b, 1000);
+	sd->new (b, 1000);
 	for (uint32_t i = 1; i <= files; i++) {
 		sd->file(b);
 		if (i == files / 2)
@@ -302,8 +302,8 @@ static long growth(const struct side *sd, uint32_t files, bool show)
 
 /* ---- main ------------------------------------------------------------------------------------------ */
 
-#define FLAT 3.0    /* 10,000 live claims against 100 */
-#define NOISE 1.0   /* us: caches that are colder are no growth */
+#define FLAT 3.0 /* 10,000 live claims against 100 */
+#define NOISE 1.0 /* us: caches that are colder are no growth */
 #define LEFT_KIB 64 /* 30,000 files that left something behind would leave a MiB at least */
 
 static int check(void)

@@ -23,8 +23,21 @@
 #define SPARE 64 /* objects nobody controls */
 #define DEPTH_MAX 50
 
-enum what { GRANT_SHALLOW, GRANT_DEEP, REFUSE_DEEP, REFUSE_DEEP_OWN, RELEASE_IN, ELECT, REVOKE_BELOW, RELEASE_OUT, UPDATE, UPDATE_DEEP,
-	    ROUTE_FILE, ROUTE_DIR, WHATS };
+enum what {
+	GRANT_SHALLOW,
+	GRANT_DEEP,
+	REFUSE_DEEP,
+	REFUSE_DEEP_OWN,
+	RELEASE_IN,
+	ELECT,
+	REVOKE_BELOW,
+	RELEASE_OUT,
+	UPDATE,
+	UPDATE_DEEP,
+	ROUTE_FILE,
+	ROUTE_DIR,
+	WHATS
+};
 static const char *const names[WHATS] = { "grant_shallow", "grant_deep", "refuse_deep", "refuse_deep_own", "release_granted",
 					  "elect", "revoke_below", "release_own", "update_covered", "create_below_deep",
 					  "route_read_file", "route_read_dir" };
@@ -387,9 +400,9 @@ static int table(const char *csv)
 #define MANY 100000
 #define BATCHES 40
 #endif
-#define FLAT 3.0   /* MANY controls against 10 */
+#define FLAT 3.0 /* MANY controls against 10 */
 #define LINEAR 15.0 /* depth 50 against 5 */
-#define NOISE 0.5  /* us: what a cold cache line or two cost is no growth */
+#define NOISE 0.5 /* us: what a cold cache line or two cost is no growth */
 
 static int compare(const char *what, const char *how, double big, double small, double limit)
 {

@@ -165,8 +165,7 @@ static int n_sync_all(void *ctx)
 	return 0;
 }
 
-static const struct nfs4r_lops nothing = { .root = n_root, .lookup = n_lookup, .create = n_create, .setattr = n_setattr,
-					   .getattr = n_getattr, .readdir = n_readdir, .sync_all = n_sync_all };
+static const struct nfs4r_lops nothing = { .root = n_root, .lookup = n_lookup, .create = n_create, .setattr = n_setattr, .getattr = n_getattr, .readdir = n_readdir, .sync_all = n_sync_all };
 
 /* ---- three servers ----------------------------------------------------------------------- */
 

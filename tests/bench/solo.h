@@ -21,11 +21,11 @@ struct solo {
 	/* what the last step said */
 	uint32_t sent[32]; /* messages by type */
 	uint32_t ndone, nexecute, ncheckpoint;
-	enum nfs4r_status status;    /* of the last operation that ended */
-	struct nfs4r_pid proposed;   /* pid of the last PROPOSE */
-	struct nfs4r_op *executing;  /* of the last EXECUTE */
-	struct nfs4r_entry *entry;   /* of the last STARTED; ours */
-	uint32_t nreleased;	     /* seqs of RELEASE to server 2 */
+	enum nfs4r_status status; /* of the last operation that ended */
+	struct nfs4r_pid proposed; /* pid of the last PROPOSE */
+	struct nfs4r_op *executing; /* of the last EXECUTE */
+	struct nfs4r_entry *entry; /* of the last STARTED; ours */
+	uint32_t nreleased; /* seqs of RELEASE to server 2 */
 	uint64_t released[4 * NFS4R_BATCH_MAX];
 	void (*keep_apply)(void *arg, struct nfs4r_entry *e); /* APPLY; takes the reference */
 	void *arg;
@@ -52,12 +52,12 @@ void solo_op(struct solo *s, struct nfs4r_op *op);
 void solo_execute(struct solo *s, struct nfs4r_op *op, bool ok);
 
 uint64_t mono_ns(void);
-#define MUST(x)                                                                                                        \
-	do {                                                                                                           \
-		if (!(x)) {                                                                                            \
-			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #x);                          \
-			abort();                                                                                       \
-		}                                                                                                      \
+#define MUST(x)                                                                               \
+	do {                                                                                  \
+		if (!(x)) {                                                                   \
+			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #x); \
+			abort();                                                              \
+		}                                                                             \
 	} while (0)
 
 #endif

@@ -8,6 +8,6 @@
 struct nfs4r_endpoint;
 
 void fuzz_ctl_words(bool reconfigure, char *words); /* changes @words */
-void fuzz_address(const struct nfs4r_endpoint *e);  /* a numeric one is resolved, compared and shown */
+void fuzz_address(const struct nfs4r_endpoint *e); /* a numeric one is resolved, compared and shown */
 
 #endif

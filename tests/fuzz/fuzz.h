@@ -17,12 +17,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* A finding that no sanitizer sees. */
-#define FUZZ_CHECK(cond)                                                                  \
-	do {                                                                              \
-		if (!(cond)) {                                                            \
+#define FUZZ_CHECK(cond)                                                                     \
+	do {                                                                                 \
+		if (!(cond)) {                                                               \
 			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #cond); \
-			abort();                                                          \
-		}                                                                         \
+			abort();                                                             \
+		}                                                                            \
 	} while (0)
 
 struct fuzz_in {

@@ -13,7 +13,23 @@
 #include "xdr_hello.h"
 #include "xdr_map.h"
 
-enum call { MESSAGE, JOURNAL, TRANSPORT, LOOKUP, PARENT, READDIR, READLINK, GETXATTR, LISTXATTR, READ, MKDIR, SYMLINK, RENAME, SETXATTR, CALLS };
+enum call {
+	MESSAGE,
+	JOURNAL,
+	TRANSPORT,
+	LOOKUP,
+	PARENT,
+	READDIR,
+	READLINK,
+	GETXATTR,
+	LISTXATTR,
+	READ,
+	MKDIR,
+	SYMLINK,
+	RENAME,
+	SETXATTR,
+	CALLS
+};
 
 __thread struct req_op_context *op_ctx;
 struct repl_module repl_module;

@@ -31,8 +31,8 @@ static uint32_t prng(uint32_t below)
 
 static uint32_t interesting_word(void)
 {
-	static const uint32_t words[] = { 0,   1,   2,	  3,	4,     5,     7,	  8,
-					  9,   10,  15,	  16,	17,    64,    65,	  255,
+	static const uint32_t words[] = { 0, 1, 2, 3, 4, 5, 7, 8,
+					  9, 10, 15, 16, 17, 64, 65, 255,
 					  256, 512, 1024, 1025, 65536, 65537, 4194304, 0x7fffffff,
 					  0x80000000, 0xfffffffc, 0xffffffff };
 

@@ -9,7 +9,11 @@
 #include "rpc/rpc_internal.h"
 #include "xdr_map.h"
 
-enum { UP = 1, QUEUED = 2, CALLED = 4 };
+enum {
+	UP = 1,
+	QUEUED = 2,
+	CALLED = 4
+};
 #define CONNS 8
 #define SELF 2
 

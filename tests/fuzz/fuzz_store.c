@@ -17,12 +17,23 @@
 #include "store/bytes.h"
 #include "store/internal.h"
 
-enum { BOOT = 1, FAILED = 2 };
+enum {
+	BOOT = 1,
+	FAILED = 2
+};
 /*
  * RECORD: two bytes of type, the body. PUT: a byte of database, one of the key's length, key, value. ZEROS: two bytes, how many. ROW: OID and row, which gets the number of
  * parents that goes with its length.
  */
-enum item { ITEM_RECORD, ITEM_RAW, ITEM_SEGMENT, ITEM_ZEROS, ITEM_PUT, ITEM_ROW, ITEMS };
+enum item {
+	ITEM_RECORD,
+	ITEM_RAW,
+	ITEM_SEGMENT,
+	ITEM_ZEROS,
+	ITEM_PUT,
+	ITEM_ROW,
+	ITEMS
+};
 
 /* Nobody closes a hole while a checkpoint waits for it. */
 int __wrap_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t clock, const struct timespec *until);
@@ -100,7 +111,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 struct files {
 	struct nfs4r_journal jnl; /* for the headers */
-	int fd;			  /* of the newest segment; -1: none yet */
+	int fd; /* of the newest segment; -1: none yet */
 	uint64_t pos;
 	MDB_env *env;
 	MDB_txn *txn;

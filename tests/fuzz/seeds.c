@@ -207,7 +207,8 @@ static void vector_seeds(void)
 		struct nfs4r_buf *b = vector_encode(v);
 		struct out o = { .len = 0 };
 
-		put_u8(&o, v->kind == VECTOR_MSG ? 0 : v->kind == VECTOR_JOURNAL ? 1 : 2);
+		put_u8(&o, v->kind == VECTOR_MSG ? 0 : v->kind == VECTOR_JOURNAL ? 1 :
+										   2);
 		put_u8(&o, 0);
 		put(&o, b->data, b->len);
 		save("answer", v->name, &o);
@@ -362,9 +363,15 @@ static void text_seed(const char *target, const char *name, const char *head, si
 }
 
 static const char *const requests[] = {
-	"{\"cmd\":\"status\"}\n", "{\"cmd\":\"controls\"}\n", "{\"cmd\":\"stats\"}\n", "{\"cmd\":\"servers\"}\n", "{\"cmd\":\"verify\",\"path\":\"/file\"}\n",
-	"{\"cmd\":\"repair\",\"path\":\"/\",\"from\":2,\"dry_run\":true}\n", "{\"cmd\":\"add-server\",\"server\":4,\"host\":\"10.0.0.4\",\"port\":2050,\"yes\":true}\n",
-	"{\"cmd\":\"remove-server\",\"server\":3,\"abandon\":true,\"yes\":true}\n", "{\"cmd\":\"force-reconfigure\",\"servers\":[1,2],\"yes\":true}\n",
+	"{\"cmd\":\"status\"}\n",
+	"{\"cmd\":\"controls\"}\n",
+	"{\"cmd\":\"stats\"}\n",
+	"{\"cmd\":\"servers\"}\n",
+	"{\"cmd\":\"verify\",\"path\":\"/file\"}\n",
+	"{\"cmd\":\"repair\",\"path\":\"/\",\"from\":2,\"dry_run\":true}\n",
+	"{\"cmd\":\"add-server\",\"server\":4,\"host\":\"10.0.0.4\",\"port\":2050,\"yes\":true}\n",
+	"{\"cmd\":\"remove-server\",\"server\":3,\"abandon\":true,\"yes\":true}\n",
+	"{\"cmd\":\"force-reconfigure\",\"servers\":[1,2],\"yes\":true}\n",
 	"{\"cmd\":\"abandon\",\"server\":3,\"yes\":true}\n",
 };
 

@@ -196,13 +196,13 @@ static enum nfs4r_status d_getattr(void *ctx, const struct nfs4r_lhandle *h, str
 	memset(a, 0, sizeof(*a));
 	if (fd < 0 || fstat(fd, &st) != 0)
 		return err();
-	a->type = S_ISDIR(st.st_mode)  ? NFS4R_TYPE_DIR :
-		  S_ISLNK(st.st_mode)  ? NFS4R_TYPE_SYMLINK :
-		  S_ISFIFO(st.st_mode) ? NFS4R_TYPE_FIFO :
-		  S_ISSOCK(st.st_mode) ? NFS4R_TYPE_SOCKET :
-		  S_ISCHR(st.st_mode)  ? NFS4R_TYPE_CHR :
-		  S_ISBLK(st.st_mode)  ? NFS4R_TYPE_BLK :
-					 NFS4R_TYPE_FILE;
+	a->type = S_ISDIR(st.st_mode) ? NFS4R_TYPE_DIR :
+		S_ISLNK(st.st_mode)   ? NFS4R_TYPE_SYMLINK :
+		S_ISFIFO(st.st_mode)  ? NFS4R_TYPE_FIFO :
+		S_ISSOCK(st.st_mode)  ? NFS4R_TYPE_SOCKET :
+		S_ISCHR(st.st_mode)   ? NFS4R_TYPE_CHR :
+		S_ISBLK(st.st_mode)   ? NFS4R_TYPE_BLK :
+					NFS4R_TYPE_FILE;
 	a->mode = st.st_mode & 07777;
 	a->uid = st.st_uid;
 	a->gid = st.st_gid;
@@ -214,7 +214,7 @@ static enum nfs4r_status d_getattr(void *ctx, const struct nfs4r_lhandle *h, str
 	a->rdev_major = major(st.st_rdev);
 	a->rdev_minor = minor(st.st_rdev);
 	a->mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_SIZE | NFS4R_ATTR_SPACE |
-		  NFS4R_ATTR_NLINK | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME | NFS4R_ATTR_RDEV;
+		NFS4R_ATTR_NLINK | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME | NFS4R_ATTR_RDEV;
 	return NFS4R_OK;
 }
 
@@ -364,7 +364,8 @@ static enum nfs4r_status d_write(void *ctx, const struct nfs4r_lhandle *h, uint6
 		return part < 0 ? err() : fault;
 	}
 	ssize_t n = pwrite(fd, bytes, len, (off_t)off);
-	enum nfs4r_status st = n == (ssize_t)len ? NFS4R_OK : n < 0 ? err() : NFS4R_NOSPC;
+	enum nfs4r_status st = n == (ssize_t)len ? NFS4R_OK : n < 0 ? err() :
+								      NFS4R_NOSPC;
 	if (st == NFS4R_OK && stable && fsync(fd) != 0)
 		st = err();
 	close(fd);
@@ -407,7 +408,8 @@ static enum nfs4r_status d_setxattr(void *ctx, const struct nfs4r_lhandle *h, co
 	enum nfs4r_status fault;
 	char p[64];
 	int fd = fd_of(ctx, h);
-	int fl = flags == NFS4R_XATTR_CREATE ? XATTR_CREATE : flags == NFS4R_XATTR_REPLACE ? XATTR_REPLACE : 0;
+	int fl = flags == NFS4R_XATTR_CREATE ? XATTR_CREATE : flags == NFS4R_XATTR_REPLACE ? XATTR_REPLACE :
+											     0;
 
 	if (fails(ctx, "setxattr", name, &fault))
 		return fault;
@@ -511,7 +513,8 @@ static enum nfs4r_status d_seek(void *ctx, const struct nfs4r_lhandle *h, uint64
 
 static bool has_bits(const struct nfs4r_attrs *a, const struct nfs4r_cred *cred, uint32_t bits)
 {
-	uint32_t mode = a->uid == cred->uid ? a->mode >> 6 : nfs4r_cred_has_group(cred, a->gid) ? a->mode >> 3 : a->mode;
+	uint32_t mode = a->uid == cred->uid ? a->mode >> 6 : nfs4r_cred_has_group(cred, a->gid) ? a->mode >> 3 :
+												  a->mode;
 
 	return (mode & bits) == bits;
 }
@@ -620,11 +623,30 @@ void dirlops_watch(struct dirlops *d, dirlops_watch_fn fn, void *arg)
 }
 
 static const struct nfs4r_lops table = {
-	.root = d_root, .lookup = d_lookup, .create = d_create, .link = d_link, .remove = d_remove, .rename = d_rename,
-	.write = d_write, .read = d_read, .setattr = d_setattr, .allocate = d_allocate, .setxattr = d_setxattr,
-	.removexattr = d_removexattr, .getxattr = d_getxattr, .listxattr = d_listxattr, .getattr = w_getattr,
-	.may = d_may, .acl_is_xattr = d_acl_is_xattr, .is_mount = d_is_mount, .make_mutable = d_make_mutable,
-	.readlink = w_readlink, .readdir = w_readdir, .commit = d_commit, .sync_all = d_sync_all, .seek = d_seek,
+	.root = d_root,
+	.lookup = d_lookup,
+	.create = d_create,
+	.link = d_link,
+	.remove = d_remove,
+	.rename = d_rename,
+	.write = d_write,
+	.read = d_read,
+	.setattr = d_setattr,
+	.allocate = d_allocate,
+	.setxattr = d_setxattr,
+	.removexattr = d_removexattr,
+	.getxattr = d_getxattr,
+	.listxattr = d_listxattr,
+	.getattr = w_getattr,
+	.may = d_may,
+	.acl_is_xattr = d_acl_is_xattr,
+	.is_mount = d_is_mount,
+	.make_mutable = d_make_mutable,
+	.readlink = w_readlink,
+	.readdir = w_readdir,
+	.commit = d_commit,
+	.sync_all = d_sync_all,
+	.seek = d_seek,
 };
 
 const struct nfs4r_lops *dirlops_table(void)

@@ -390,8 +390,7 @@ static uint64_t p_synced(void *ctx)
 
 void memtree_port(struct memtree *t, struct nfs4r_tree *out)
 {
-	*out = (struct nfs4r_tree){ .ctx = t, .facts = p_facts, .lookup = p_lookup, .parents = p_parents,
-				    .commit = p_commit, .oid_watermark = p_mint, .synced = p_synced };
+	*out = (struct nfs4r_tree){ .ctx = t, .facts = p_facts, .lookup = p_lookup, .parents = p_parents, .commit = p_commit, .oid_watermark = p_mint, .synced = p_synced };
 }
 
 uint64_t memtree_written(const struct memtree *t)

@@ -20,11 +20,18 @@
 #define BLOCK 512
 #define NAME 256
 
-enum kind { MADE = 1, LINKED, REMOVED, RENAMED, ATTRS, XATTR };
+enum kind {
+	MADE = 1,
+	LINKED,
+	REMOVED,
+	RENAMED,
+	ATTRS,
+	XATTR
+};
 
 struct buried {
 	bool there;
-	char grave[24];		 /* name in the grave; empty: it has other names, this one was just removed */
+	char grave[24]; /* name in the grave; empty: it has other names, this one was just removed */
 	struct nfs4r_lhandle obj;
 };
 

@@ -220,7 +220,7 @@ void ngb_add_interpolated(const struct ngb_field *from, struct ngb_field *to)
 
 				for (int m = 0; m < to->nvar; m++)
 					*out++ += (1 - z.share) * along_xy(from, &x, &y, z.low, m) +
-						  z.share * along_xy(from, &x, &y, z.high, m);
+						z.share * along_xy(from, &x, &y, z.high, m);
 			}
 		}
 	}

@@ -110,7 +110,9 @@ enum ngb_class ngb_class_of(const char *text)
 {
 	if (strlen(text) != 1)
 		return 0;
-	return *text == 'S' ? NGB_CLASS_S : *text == 'W' ? NGB_CLASS_W : *text == 'A' ? NGB_CLASS_A : 0;
+	return *text == 'S' ? NGB_CLASS_S : *text == 'W' ? NGB_CLASS_W :
+		*text == 'A'				 ? NGB_CLASS_A :
+							   0;
 }
 
 char ngb_class_letter(enum ngb_class c)

@@ -15,15 +15,15 @@
 /* What of a producer's solution a consumer reads; names of files. */
 enum ngb_kind {
 	NGB_KIND_SOLUTION = 1, /* "u" */
-	NGB_KIND_SOUND,	       /* "c": the speed of sound, one value a point, from a flow solver to MG */
+	NGB_KIND_SOUND, /* "c": the speed of sound, one value a point, from a flow solver to MG */
 	NGB_KINDS_END
 };
 
 /* What a task without inputs begins with. */
 enum ngb_first {
 	NGB_FIRST_INPUT = 1, /* it has inputs */
-	NGB_FIRST_OWN,	     /* the benchmark's own field, times 1 + `disturbed` */
-	NGB_FIRST_SURFACE,   /* the same on the cube's surface, interpolated between its faces inside */
+	NGB_FIRST_OWN, /* the benchmark's own field, times 1 + `disturbed` */
+	NGB_FIRST_SURFACE, /* the same on the cube's surface, interpolated between its faces inside */
 };
 
 struct ngb_task {

@@ -9,15 +9,26 @@
 
 #include <stdbool.h>
 
-enum ngb_class { NGB_CLASS_S = 1, NGB_CLASS_W, NGB_CLASS_A };
+enum ngb_class {
+	NGB_CLASS_S = 1,
+	NGB_CLASS_W,
+	NGB_CLASS_A
+};
 /* A field on a mesh of nx*ny*nz points, nvar values a point; value m of point (i, j, k) is v[((k * ny + j) * nx + i) * nvar + m]. */
-struct ngb_field { int nx, ny, nz, nvar; double *v; };
+struct ngb_field {
+	int nx, ny, nz, nvar;
+	double *v;
+};
 /* What a run says about itself: norms per component (BT, SP, LU: 5 residual, 5 error; surface integral for LU), L2 norm (MG), checksums (FT). */
-struct ngb_result { int n; double value[32]; double seconds; };
+struct ngb_result {
+	int n;
+	double value[32];
+	double seconds;
+};
 struct ngb_kernel {
-	const char *name;                                   /* "BT" ... */
+	const char *name; /* "BT" ... */
 	void (*mesh)(enum ngb_class c, struct ngb_field *f); /* fills nx, ny, nz, nvar; v = NULL */
-	int (*iterations)(enum ngb_class c);                 /* of the benchmark as published */
+	int (*iterations)(enum ngb_class c); /* of the benchmark as published */
 	/* Runs niter iterations from `initial` (NULL: the benchmark's own initial field; else a field on the kernel's own mesh, whose boundary values are replaced by the
 	   benchmark's where it needs them) and puts the solution into `solution` (v allocated by the callee, freed by the caller with free()). 0, or -ENOMEM. */
 	int (*run)(enum ngb_class c, int niter, const struct ngb_field *initial, struct ngb_field *solution, struct ngb_result *result);

@@ -34,7 +34,9 @@ static int usage(void)
 
 static int status(int rc)
 {
-	return rc == 0 ? 0 : rc == -ETIMEDOUT ? 3 : rc == -EBADMSG ? 4 : 1;
+	return rc == 0 ? 0 : rc == -ETIMEDOUT ? 3 :
+		rc == -EBADMSG		      ? 4 :
+						1;
 }
 
 static int show_tasks(const struct ngb_graph *g)
@@ -138,15 +140,14 @@ static bool set_threads(const char *text)
 		fprintf(stderr, "ngb-node: --threads is a number from 1 to %d, not '%s'\n", NGB_THREADS_MAX, text);
 	else if (rc)
 		fprintf(stderr, "ngb-node: --threads %ld: built without OpenMP, so with 1 thread only; build it with a compiler that has OpenMP, "
-				"and with NGB_OPENMP=ON\n", n);
+				"and with NGB_OPENMP=ON\n",
+			n);
 	return rc == 0;
 }
 
 static bool parse(int argc, char **argv, struct arguments *a)
 {
-	static const struct option options[] = { { "graph", 1, NULL, 'g' }, { "class", 1, NULL, 'c' }, { "dir", 1, NULL, 'd' },
-						{ "poll", 1, NULL, 'p' },	 { "wait", 1, NULL, 'w' },  { "look", 1, NULL, 'l' },
-						{ "threads", 1, NULL, 't' },	 { NULL, 0, NULL, 0 } };
+	static const struct option options[] = { { "graph", 1, NULL, 'g' }, { "class", 1, NULL, 'c' }, { "dir", 1, NULL, 'd' }, { "poll", 1, NULL, 'p' }, { "wait", 1, NULL, 'w' }, { "look", 1, NULL, 'l' }, { "threads", 1, NULL, 't' }, { NULL, 0, NULL, 0 } };
 	int c;
 
 	*a = (struct arguments){ .o = { .poll_ms = 50, .wait_s = 3600 } };

@@ -20,7 +20,7 @@ struct ngb_record {
 	int iterations;
 	struct ngb_sum in[NGB_INPUTS_MAX]; /* as read, in the order of the task's inputs */
 	struct ngb_sum out[NGB_KINDS_END]; /* by kind, as written; bytes 0: not written */
-	struct ngb_sum solution;	   /* of the text of the whole solution, written or not */
+	struct ngb_sum solution; /* of the text of the whole solution, written or not */
 	double wait_s, read_s, run_s, write_s;
 	struct ngb_result result;
 };

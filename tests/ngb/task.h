@@ -11,7 +11,7 @@
 struct ngb_options {
 	const char *dir; /* of the run; shared by all tasks */
 	int poll_ms;
-	bool by_name;	/* how to look for records: struct ngb_look */
+	bool by_name; /* how to look for records: struct ngb_look */
 	double wait_s; /* for all inputs together, or for all tasks (report) */
 };
 

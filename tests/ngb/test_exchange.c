@@ -62,7 +62,7 @@ static void what_is_written_is_read(void **state)
 	assert_true(ngb_sum_equal(&written, &read));
 	for (size_t q = 0; q < values_in(&f); q++)
 		assert_true(fabs(g.v[q] - f.v[q]) <= 1e-13 * fabs(f.v[q]) || (q == 5 && g.v[q] == 0));
-	assert_int_equal(ngb_write_field(-1, &g, &again), 0);	/* what was read is written as the same text */
+	assert_int_equal(ngb_write_field(-1, &g, &again), 0); /* what was read is written as the same text */
 	assert_true(ngb_sum_equal(&written, &again));
 	free(f.v);
 	free(g.v);
@@ -226,9 +226,15 @@ static void shown(uint64_t bytes, char *text, size_t size)
 static const struct {
 	const char *graph, *arc, *size[3]; /* S, W, A */
 } table[] = {
-	{ "HC", "BT-SP", { "169K", "1.4M", "26M" } }, { "HC", "SP-LU", { "169K", "4.5M", "26M" } },  { "HC", "LU-BT", { "169K", "3.5M", "26M" } },
-	{ "VP", "BT-MG", { "34K", "271K", "5.1M" } }, { "VP", "MG-FT", { "641K", "41M", "321M" } },  { "VP", "BT-BT", { "169K", "1.4M", "26M" } },
-	{ "VP", "FT-FT", { "5.1M", "11M", "161M" } }, { "MB", "LU-MG", { "34K", "702K", "5.1M" } }, { "MB", "MG-FT", { "641K", "41M", "321M" } },
+	{ "HC", "BT-SP", { "169K", "1.4M", "26M" } },
+	{ "HC", "SP-LU", { "169K", "4.5M", "26M" } },
+	{ "HC", "LU-BT", { "169K", "3.5M", "26M" } },
+	{ "VP", "BT-MG", { "34K", "271K", "5.1M" } },
+	{ "VP", "MG-FT", { "641K", "41M", "321M" } },
+	{ "VP", "BT-BT", { "169K", "1.4M", "26M" } },
+	{ "VP", "FT-FT", { "5.1M", "11M", "161M" } },
+	{ "MB", "LU-MG", { "34K", "702K", "5.1M" } },
+	{ "MB", "MG-FT", { "641K", "41M", "321M" } },
 };
 
 static const char *published(const char *graph, const char *arc, enum ngb_class c)

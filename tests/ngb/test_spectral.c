@@ -138,6 +138,7 @@ int main(int argc, char **argv)
 	};
 
 	for (int i = 1; i < argc; i++)
-		wanted[argv[i][0] == 'W' ? NGB_CLASS_W : argv[i][0] == 'A' ? NGB_CLASS_A : NGB_CLASS_S] = true;
+		wanted[argv[i][0] == 'W' ? NGB_CLASS_W : argv[i][0] == 'A' ? NGB_CLASS_A :
+									     NGB_CLASS_S] = true;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ static void a_graph(void **state)
 	assert_non_null(strstr(text, "sum 00-LU c 34564 "));
 	assert_non_null(strstr(text, "\nconsistent\n"));
 	free(text);
-	assert_int_equal(run(w, LU), -EEXIST);	/* not twice */
+	assert_int_equal(run(w, LU), -EEXIST); /* not twice */
 }
 
 static void nothing_before_its_record(void **state)
@@ -128,7 +128,7 @@ static void nothing_before_its_record(void **state)
 	assert_int_equal(run(w, MG), -ETIMEDOUT);
 	assert_int_equal(run(w, LU), 0);
 	assert_int_equal(run(w, LU + 1), 0);
-	assert_int_equal(unlink(in(w, LU, "done")), 0);	/* as if it were still writing: its file is there, the record is not */
+	assert_int_equal(unlink(in(w, LU, "done")), 0); /* as if it were still writing: its file is there, the record is not */
 	assert_int_equal(access(in(w, LU, "c"), F_OK), 0);
 	assert_int_equal(run(w, MG), -ETIMEDOUT);
 	assert_int_equal(ngb_record_read(w->dir, &w->g.task[MG], &r), -ENOENT);

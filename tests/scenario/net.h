@@ -58,7 +58,7 @@ struct server {
 	bool slow_disk; /* ACCEPTED that wait for it (`waits`) wait */
 	bool waits;
 	uint64_t accepted; /* ACCEPTED, not answered yet */
-	uint64_t sync;	   /* SYNC, the same; a slow disk keeps it back */
+	uint64_t sync; /* SYNC, the same; a slow disk keeps it back */
 	struct nfs4r_act_repair *repair;
 	struct {
 		nfs4r_server_id log;

@@ -43,7 +43,7 @@ int prevents_main(const struct prevents *list, size_t n)
 int prevents_with(const struct prevents *list, size_t n, uint32_t of)
 {
 	struct CMUnitTest *tests = calloc(2 * n, sizeof(*tests));
-	char (*names)[160] = calloc(2 * n, sizeof(*names));
+	char(*names)[160] = calloc(2 * n, sizeof(*names));
 	int failed;
 
 	servers = of;

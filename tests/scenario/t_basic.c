@@ -196,9 +196,13 @@ static void rivals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_update_costs_two_message_delays), cmocka_unit_test(alone_needs_no_messages),
-		cmocka_unit_test(all_operations), cmocka_unit_test(forwarded_create), cmocka_unit_test(rivals),
-		cmocka_unit_test(here_only_is_not_forwarded), cmocka_unit_test(here_only_hears_what_others_did),
+		cmocka_unit_test(first_update_costs_two_message_delays),
+		cmocka_unit_test(alone_needs_no_messages),
+		cmocka_unit_test(all_operations),
+		cmocka_unit_test(forwarded_create),
+		cmocka_unit_test(rivals),
+		cmocka_unit_test(here_only_is_not_forwarded),
+		cmocka_unit_test(here_only_hears_what_others_did),
 		cmocka_unit_test(an_attribute_has_a_name),
 	};
 

@@ -326,7 +326,7 @@ static bool claim_not_acked_waits_for_who_is_away(struct net *n)
 	net_hold(n, P, Q, NFS4R_MSG_RELEASE);
 	away(n, &d, NFS4R_DEEP);
 	return put_off(n, op_name(n, P, NFS4R_OP_CREATE, &d, "n")) && put_off(n, op_link(n, P, &f, &d, "m")) &&
-	       put_off(n, op_rename(n, P, &d, "f", &d, "g")) && put_off(n, op_name(n, P, NFS4R_OP_REMOVE, &d, "f"));
+		put_off(n, op_rename(n, P, &d, "f", &d, "g")) && put_off(n, op_name(n, P, NFS4R_OP_REMOVE, &d, "f"));
 }
 
 /* ... also when another server's client asks for it. */
@@ -378,7 +378,7 @@ static bool settled_goes_on_while_one_is_away(struct net *n)
 	c = op_setattr(n, P, &c->op.result, 0600);
 	w = op_write(n, P, &f, "p", true);
 	return soon(n, c) && c->op.status == NFS4R_OK && soon(n, w) && w->executed && !soon(n, op_close(n, P, &f)) &&
-	       n->sent[NFS4R_MSG_PROPOSE] == asked;
+		n->sent[NFS4R_MSG_PROPOSE] == asked;
 }
 
 /* The control of a closed file is not announced then, so that the file can be changed. */
@@ -813,7 +813,9 @@ static void corner(void **state)
 
 int main(void)
 {
-	enum { N = sizeof(list) / sizeof(list[0]) };
+	enum {
+		N = sizeof(list) / sizeof(list[0])
+	};
 	static struct CMUnitTest tests[N];
 
 	for (size_t i = 0; i < N; i++)

@@ -356,7 +356,6 @@ static void one_file_raises_nothing(void **state)
 
 /* ---- what the policy asks for is in nobody's way ------------------------------------------- */
 
-
 /* One directory that is elected now and then is one place, whatever is above it: core.h says "in different places". */
 static void one_place_promotes_nothing(void **state)
 {

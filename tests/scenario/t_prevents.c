@@ -500,7 +500,7 @@ static bool drop_back_ends_at_last(struct net *n)
 	finish(n, op_write(n, P, &y, "one", true)); /* something for `last` to wait for */
 	net_run(n, 700);
 	claim_all(n, P, &d, NFS4R_DEEP); /* the plain deep stays in use */
-	net_run(n, 450);                 /* the deep+ is idle: closing */
+	net_run(n, 450); /* the deep+ is idle: closing */
 	deaf(n);
 	finish(n, op_write(n, P, &y, "two", true));
 	return !soon(n, op_close(n, P, &y));
@@ -618,7 +618,7 @@ static bool counts_follow_a_move(struct net *n)
 	finish(n, op_rename(n, P, &d, "x", &e, "x"));
 	net_run(n, 50);
 	return counts_right(n) && nfs4r_core_count_below(n->s[S].core, &e, P) > 0 &&
-	       nfs4r_core_count_below(n->s[S].core, &d, P) == 0;
+		nfs4r_core_count_below(n->s[S].core, &d, P) == 0;
 }
 
 static bool counts_lose_multi_files(struct net *n)

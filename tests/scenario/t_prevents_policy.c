@@ -173,7 +173,7 @@ static bool last_waits_for_a_settled_one(struct net *n)
 	finish(n, chmod_(n, P, "d/f")); /* something for `last` to wait for */
 	net_run(n, 700);
 	do_claim(n, P, "d", NFS4R_DEEP); /* stays in use */
-	net_run(n, 450);		 /* the deep+ is idle: closing */
+	net_run(n, 450); /* the deep+ is idle: closing */
 	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
 	c = create(n, P, "d", "n");
 	if (!soon(n, c))

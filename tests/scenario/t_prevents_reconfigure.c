@@ -225,5 +225,5 @@ static const struct prevents of_seven[] = {
 int main(void)
 {
 	return prevents_with(of_three, sizeof(of_three) / sizeof(of_three[0]), 3) + prevents_with(of_five, sizeof(of_five) / sizeof(of_five[0]), 5) +
-	       prevents_with(of_seven, sizeof(of_seven) / sizeof(of_seven[0]), 7);
+		prevents_with(of_seven, sizeof(of_seven) / sizeof(of_seven[0]), 7);
 }

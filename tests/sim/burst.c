@@ -152,7 +152,8 @@ bool burst_step(struct client *c)
 {
 	while (c->burst_left) {
 		c->burst_left--;
-		if (c->burst_kind == BURST_BUILD ? build(c) : c->burst_kind == BURST_STORM ? storm(c) : churn(c))
+		if (c->burst_kind == BURST_BUILD ? build(c) : c->burst_kind == BURST_STORM ? storm(c) :
+											     churn(c))
 			return true;
 	}
 	return false;

@@ -9,7 +9,7 @@ void check_commit(struct server *v, const struct nfs4r_entry *e, bool own);
 void check_crashed(struct server *v, nfs4r_lsn have); /* own entries above @have are in doubt */
 void check_recovered(struct server *v, nfs4r_lsn end);
 void truth_sealed(struct sim *s, uint32_t ent); /* it never happened */
-void truth_again(struct sim *s);		/* the oracle without it */
+void truth_again(struct sim *s); /* the oracle without it */
 struct ent *ent_find(struct sim *s, nfs4r_server_id log, nfs4r_lsn lsn);
 struct version_seen *version_find(struct sim *s, uint32_t obj, nfs4r_version v);
 nfs4r_version obj_head(const struct sim *s, uint32_t obj);

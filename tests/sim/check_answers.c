@@ -234,7 +234,8 @@ void check_read_end(struct server *v, const struct read_want *w, const struct nf
 		seen = version_find(s, w->obj, w->version);
 		t = &s->ents[seen->ent];
 		sim_fail(s, "stale read at S%u (answered by S%u): %s v%llu, but v%llu was completed before it began "
-			 "(%u:%llu %s)", v->id, answered, obj_str(s, w->obj), ULL(r->attrs.version), ULL(w->version),
+			    "(%u:%llu %s)",
+			 v->id, answered, obj_str(s, w->obj), ULL(r->attrs.version), ULL(w->version),
 			 t->log, ULL(t->lsn), nfs4r_op_name(t->op));
 	}
 	if (r->attrs.version < w->told && !in_limbo(s, w->obj, w->told))

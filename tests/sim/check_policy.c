@@ -7,8 +7,8 @@
 #include "sim.h"
 
 #define ULL(x) ((unsigned long long)(x))
-#define OP_WAIT_MS 1000	    /* of the core's configuration, which the simulator leaves alone */
-#define LATE_MS 100	    /* timers are late by a few ms */
+#define OP_WAIT_MS 1000 /* of the core's configuration, which the simulator leaves alone */
+#define LATE_MS 100 /* timers are late by a few ms */
 /*
  * Steps of one server, in a second, for nothing but time and with nothing to do. A timer that runs wild makes 500; a claim whose
  * replacement has all acks and waits for the entries of others (control 4.5) looks again 50 times, and some may do so at once.
@@ -49,18 +49,18 @@ void policy_print(const struct totals *t)
 
 const char *policy_never(const struct totals *t)
 {
-	return !t->deep_asked	   ? "deep control was never asked for" :
-	       !t->deep_refused	   ? "optional deep control was never refused" :
-	       !t->escalations	   ? "nothing was ever promoted" :
-	       !t->escalations_lost ? "no promotion was ever lost" :
-	       !t->raises	   ? "deep+ was never asked for" :
-	       !t->raises_lost	   ? "deep+ was never refused" :
-	       !t->drops	   ? "no deep+ was ever dropped" :
-	       !t->deescalations	   ? "nothing was ever narrowed" :
-	       !t->yielded	   ? "nothing ever yielded to readers" :
-	       !t->yield_regrets   ? "no yielding was ever regretted" :
-	       !t->turns	   ? "nobody's turn was ever over" :
-				     NULL;
+	return !t->deep_asked	     ? "deep control was never asked for" :
+		!t->deep_refused     ? "optional deep control was never refused" :
+		!t->escalations	     ? "nothing was ever promoted" :
+		!t->escalations_lost ? "no promotion was ever lost" :
+		!t->raises	     ? "deep+ was never asked for" :
+		!t->raises_lost	     ? "deep+ was never refused" :
+		!t->drops	     ? "no deep+ was ever dropped" :
+		!t->deescalations    ? "nothing was ever narrowed" :
+		!t->yielded	     ? "nothing ever yielded to readers" :
+		!t->yield_regrets    ? "no yielding was ever regretted" :
+		!t->turns	     ? "nobody's turn was ever over" :
+				       NULL;
 }
 
 /* ---- after every tick ------------------------------------------------------------------- */

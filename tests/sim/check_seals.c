@@ -295,11 +295,11 @@ void seals_print(const struct totals *t)
 
 const char *seals_never(const struct totals *t)
 {
-	return !t->seals	  ? "nothing was ever sealed" :
-	       !t->sealed_away	  ? "no entry was ever sealed away" :
-	       !t->repairs	  ? "no copy was ever repaired" :
-	       !t->give_ups	  ? "nobody was ever given up" :
-	       !t->promised	  ? "nothing was ever promised" :
-	       !t->commits_ok	  ? "no COMMIT was ever answered" :
-				    NULL;
+	return !t->seals	? "nothing was ever sealed" :
+		!t->sealed_away ? "no entry was ever sealed away" :
+		!t->repairs	? "no copy was ever repaired" :
+		!t->give_ups	? "nobody was ever given up" :
+		!t->promised	? "nothing was ever promised" :
+		!t->commits_ok	? "no COMMIT was ever answered" :
+				  NULL;
 }

@@ -60,11 +60,7 @@ static struct view_seen *note(struct server *v, const struct nfs4r_view *w)
 
 	if (seen && was_lost(v, seen))
 		seen->view = *w;
-	if (seen && (seen->view.base != w->base || seen->view.members != w->members || seen->view.open != w->open ||
-		     seen->view.epoch != w->epoch || seen->view.nseals != w->nseals ||
-		     memcmp(seen->view.seals, w->seals, w->nseals * sizeof(w->seals[0])) || seen->view.servers != w->servers ||
-		     seen->view.voters != w->voters || seen->view.nbook != w->nbook || memcmp(seen->view.addresses, w->addresses, w->nbook * sizeof(w->addresses[0])) ||
-		     memcmp(seen->view.secret, w->secret, sizeof(w->secret))))
+	if (seen && (seen->view.base != w->base || seen->view.members != w->members || seen->view.open != w->open || seen->view.epoch != w->epoch || seen->view.nseals != w->nseals || memcmp(seen->view.seals, w->seals, w->nseals * sizeof(w->seals[0])) || seen->view.servers != w->servers || seen->view.voters != w->voters || seen->view.nbook != w->nbook || memcmp(seen->view.addresses, w->addresses, w->nbook * sizeof(w->addresses[0])) || memcmp(seen->view.secret, w->secret, sizeof(w->secret))))
 		sim_fail(s, "S%u has view %llu on %llu with members %llx, it was on %llu with %llx", v->id, ULL(w->num), ULL(w->base),
 			 ULL(w->members), ULL(seen->view.base), ULL(seen->view.members));
 	if (seen)
@@ -135,7 +131,7 @@ static void first_adopted(struct server *v, struct view_seen *seen)
 	TRACE(s, v, "adopts view %llu on %llu, members %llx", ULL(w->num), ULL(w->base), ULL(w->members));
 	seen->adopted = true;
 	if (reconf_first(w) ? w->voters & ~seen->accepted :
-		!majority(seen->accepted, w->voters) || (w->num && find(s, w->base) && !majority(seen->accepted, find(s, w->base)->view.voters)))
+			      !majority(seen->accepted, w->voters) || (w->num && find(s, w->base) && !majority(seen->accepted, find(s, w->base)->view.voters)))
 		sim_fail(s, "S%u adopts view %llu, which only %llx have accepted", v->id, ULL(w->num), ULL(seen->accepted));
 	if (!reconf_again(s, w) && (w->num > s->top_view ? !descends(s, w->num, s->top_view) : !descends(s, s->top_view, w->num)))
 		sim_fail(s, "S%u adopts view %llu on %llu; %llu is adopted, too, and neither comes from the other", v->id,
@@ -332,7 +328,9 @@ bool views_quiet(struct sim *s, char *why, size_t len)
 		if (w.adopted.members == everybody(s) && w.adopted.num == s->top_view && w.member && !w.joining && !w.repairing && !v->repair.on && !w.abandoned && has_lease(v))
 			continue;
 		snprintf(why, len, "S%u is in view %llu (newest %llu) with members %llx%s%s%s", i, ULL(w.adopted.num), ULL(s->top_view),
-			 ULL(w.adopted.members), w.memory != NFS4R_MEMORY_KNOWN ? ", does not remember" : w.joining ? ", joining" : "", w.repairing ? ", repairing" : "",
+			 ULL(w.adopted.members), w.memory != NFS4R_MEMORY_KNOWN ? ", does not remember" : w.joining ? ", joining" :
+														      "",
+			 w.repairing ? ", repairing" : "",
 			 has_lease(v) ? "" : ", without a lease");
 		return false;
 	}
@@ -353,13 +351,13 @@ void views_print(const struct totals *t)
 
 const char *views_never(const struct totals *t)
 {
-	return !t->with_views  ? "the view was always fixed" :
-	       !t->stops       ? "nobody ever stopped" :
-	       !t->removals    ? "nobody was ever removed" :
-	       !t->returns     ? "nobody ever came back" :
-	       !t->joins       ? "nobody ever had all rows after it came back" :
-	       !t->leases_lost ? "no lease ever ran out" :
-	       !t->left	       ? "nobody ever left in order" :
-	       !t->ok_without  ? "nothing was ever updated while somebody was outside" :
-				 NULL;
+	return !t->with_views	? "the view was always fixed" :
+		!t->stops	? "nobody ever stopped" :
+		!t->removals	? "nobody was ever removed" :
+		!t->returns	? "nobody ever came back" :
+		!t->joins	? "nobody ever had all rows after it came back" :
+		!t->leases_lost ? "no lease ever ran out" :
+		!t->left	? "nobody ever left in order" :
+		!t->ok_without	? "nothing was ever updated while somebody was outside" :
+				  NULL;
 }

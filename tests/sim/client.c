@@ -364,7 +364,9 @@ static struct nfs4r_op *random_dirop(struct client *c)
 	uint32_t k = (uint32_t)rng_below(&s->rng, 100), dir;
 
 	if (k < 28) {
-		op = client_op(k < 18 ? NFS4R_OP_CREATE : k < 25 ? NFS4R_OP_MKDIR : k < 27 ? NFS4R_OP_SYMLINK : NFS4R_OP_MKNOD);
+		op = client_op(k < 18 ? NFS4R_OP_CREATE : k < 25 ? NFS4R_OP_MKDIR :
+				       k < 27			 ? NFS4R_OP_SYMLINK :
+								   NFS4R_OP_MKNOD);
 		op->attrs.mask = NFS4R_ATTR_MODE;
 		op->attrs.mode = (uint32_t)rng_below(&s->rng, 512);
 		if (op->type == NFS4R_OP_MKNOD) {

@@ -157,7 +157,9 @@ const char *lsn_str(nfs4r_lsn lsn)
 
 static const char *depth_str(uint32_t depth)
 {
-	return depth == NFS4R_SHALLOW ? "s" : depth == NFS4R_DEEP ? "deep" : depth == NFS4R_DEEP_PLUS ? "deep+" : "?";
+	return depth == NFS4R_SHALLOW ? "s" : depth == NFS4R_DEEP ? "deep" :
+		depth == NFS4R_DEEP_PLUS			  ? "deep+" :
+								    "?";
 }
 
 void op_print(struct sim *s, const struct nfs4r_op *op, char *buf, size_t len)
@@ -180,7 +182,7 @@ void op_print(struct sim *s, const struct nfs4r_op *op, char *buf, size_t len)
 
 void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t len)
 {
-	static const char *const effects[] = { "?",    "none",	 "create", "write", "attrs",  "xattr",
+	static const char *const effects[] = { "?", "none", "create", "write", "attrs", "xattr",
 					       "names", "links", "parent", "alloc", "install" };
 	size_t n = snprintf(buf, len, "%u:%s %s", e->log, lsn_str(e->lsn), nfs4r_op_name(e->op));
 

@@ -5,7 +5,16 @@
 
 /* ---- journal.c: what a server's disk holds ------------------------------------------- */
 
-enum rec_type { DID_NOTHING = 0, DID_PUT, DID_INTENT, DID_COMMIT, DID_CHECKPOINT, DID_SEALED, DID_INSTALL, DID_POSITIONS };
+enum rec_type {
+	DID_NOTHING = 0,
+	DID_PUT,
+	DID_INTENT,
+	DID_COMMIT,
+	DID_CHECKPOINT,
+	DID_SEALED,
+	DID_INSTALL,
+	DID_POSITIONS
+};
 
 struct rec {
 	uint32_t type;
@@ -14,8 +23,8 @@ struct rec {
 	uint32_t nputs;
 	struct nfs4r_put *puts;
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* CHECKPOINT, POSITIONS */
-	struct nfs4r_seal seal;			 /* SEALED */
-	uint32_t obj;				 /* INSTALL: what it is now */
+	struct nfs4r_seal seal; /* SEALED */
+	uint32_t obj; /* INSTALL: what it is now */
 	struct row *row;
 	uint64_t end; /* position in the journal of a real store */
 	uint64_t copied; /* the same, of a copy of it that a checkpoint made; 0: none */
@@ -28,7 +37,7 @@ struct kept { /* entries of one log that can still be sent */
 };
 
 struct nfs4r_entry *kept_find(const struct kept *k, nfs4r_lsn lsn); /* NULL when it is not there */
-nfs4r_lsn kept_last(const struct kept *k);			     /* 0 when nothing is */
+nfs4r_lsn kept_last(const struct kept *k); /* 0 when nothing is */
 void kept_add(struct kept *k, struct nfs4r_entry *e);
 void kept_drop(struct kept *k, nfs4r_lsn from, nfs4r_lsn until); /* both included */
 void kept_fini(struct kept *k);
@@ -43,7 +52,7 @@ struct journal {
 		nfs4r_version version;
 		nfs4r_server_id log;
 		nfs4r_lsn lsn;
-	} *back;
+	} * back;
 };
 
 void journal_fini(struct journal *j);

@@ -78,7 +78,7 @@ static void grant_locks(struct server *v)
 		so->waiting = false;
 		so->locked = true;
 		server_at(v, s->now + rng_below(&s->rng, s->plan.exec_us + 1), locked, so->op, v->generation,
-		       (uint64_t)v->id);
+			  (uint64_t)v->id);
 	}
 }
 

@@ -138,8 +138,8 @@ static void false_claim(struct server *v, nfs4r_server_id to, struct nfs4r_msg *
 
 static bool make_lie(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m)
 {
-	static const uint32_t types[LIES] = { NFS4R_MSG_VIEW, NFS4R_MSG_ACCEPT,	 NFS4R_MSG_PREPARE, NFS4R_MSG_ENTRIES,	    NFS4R_MSG_PROPOSE,
-					      NFS4R_MSG_ACK,  NFS4R_MSG_NACK,	 NFS4R_MSG_REVOKE,  NFS4R_MSG_FORWARD_ANSWER };
+	static const uint32_t types[LIES] = { NFS4R_MSG_VIEW, NFS4R_MSG_ACCEPT, NFS4R_MSG_PREPARE, NFS4R_MSG_ENTRIES, NFS4R_MSG_PROPOSE,
+					      NFS4R_MSG_ACK, NFS4R_MSG_NACK, NFS4R_MSG_REVOKE, NFS4R_MSG_FORWARD_ANSWER };
 
 	m->type = types[rng_below(&v->sim->lies, LIES)];
 	switch (m->type) {

@@ -173,7 +173,7 @@ static void tune_burst(struct plan *p, struct rng *r)
 
 /* ---- views: what goes on for longer than silence and lease (trouble.c) ---- */
 
-#define TROUBLE_LINKS                                                                                              \
+#define TROUBLE_LINKS                                                                                     \
 	(TROUBLE(TROUBLE_CUT) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_SPLIT) | TROUBLE(TROUBLE_MUTE) | \
 	 TROUBLE(TROUBLE_DEAF))
 
@@ -297,7 +297,7 @@ static void tune_views_policy(struct plan *p, struct rng *r)
 		p->troubles = TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_STOP) | TROUBLE(TROUBLE_DEAF);
 }
 
-#define READERS(f, dir)                                                                     \
+#define READERS(f, dir) \
 	"B*: read " f "; get " f "; list " dir "\nC*: get " f "; wait 5; read " f "; get " dir "\n"
 
 /* Capacities differ, and are soon reached; nobody is away for longer than it takes (the reserve is for that). */
@@ -340,7 +340,7 @@ void tune_seals_full(struct plan *p, struct rng *r)
 /* Views, and whatever may happen to those who know the secret. */
 static void tune_secret(struct plan *p, struct rng *r)
 {
-	static void (*const kinds[])(struct plan *, struct rng *) = { tune_views,	  tune_views_power, tune_views_amnesia,	   tune_seals_amnesia, tune_members,
+	static void (*const kinds[])(struct plan *, struct rng *) = { tune_views, tune_views_power, tune_views_amnesia, tune_seals_amnesia, tune_members,
 								      tune_members_power, tune_reconfigure, tune_reconfigure_power, tune_views_restart };
 
 	kinds[rng_below(r, sizeof(kinds) / sizeof(kinds[0]))](p, r);
@@ -361,8 +361,7 @@ const struct mode modes[] = {
 	  "open f; write f; close\n" READERS("f", "x"),
 	  tune_script, "a directory is moved below deep+, then a file in it written (3.9)" },
 	{ "in_before", "D/ E/ E/x/ E/x/f D/y/",
-	  "A*: claim E deep; rename E x D x; claim D deep+; open f; write f; close; wait 900; rename D x E x; wait 900\n"
-	  READERS("f", "x"),
+	  "A*: claim E deep; rename E x D x; claim D deep+; open f; write f; close; wait 900; rename D x E x; wait 900\n" READERS("f", "x"),
 	  tune_script, "moved before the deep+ was asked for (3.9, last_move)" },
 	{ "in_restart", "D/ E/ E/x/ E/x/f D/y/",
 	  "A*: claim D deep+; claim E deep; rename E x D x; open f; write f; close; open f; write f; close; "

@@ -31,14 +31,14 @@ struct inode {
 	uint32_t refs;
 	uint8_t *on; /* on the platter */
 	uint64_t on_size, on_cap;
-	uint64_t size;	/* as it is read */
+	uint64_t size; /* as it is read */
 	uint8_t *dirty; /* a byte for each sector: DIRTY, or on its WAY to the platter */
 	uint64_t *given; /* for each sector the sync that brought it */
 	uint64_t *taken; /* and the newest one that has it, or had it, on its way */
 	uint64_t sectors;
 	uint64_t syncs, sized; /* begun; the one that brought the size */
 	char path[128]; /* "": it has no name any more */
-	int rd;		/* to read it, -1: not open */
+	int rd; /* to read it, -1: not open */
 };
 
 struct link_to {
@@ -77,7 +77,7 @@ struct image {
 		char name[NAME];
 		uint64_t size;
 		uint8_t *bytes;
-	} *files[DIRS];
+	} * files[DIRS];
 };
 
 static struct {
@@ -645,27 +645,27 @@ static mode_t mode_of(int flags, va_list ap)
 	return flags & O_CREAT ? va_arg(ap, mode_t) : 0;
 }
 
-#define OPEN(name)                                                      \
-	int name(const char *path, int flags, ...)                      \
-	{                                                               \
-		va_list ap;                                             \
-		int fd;                                                 \
-									\
-		va_start(ap, flags);                                    \
-		fd = open_file(path, flags, mode_of(flags, ap));        \
-		va_end(ap);                                             \
-		return fd;                                              \
+#define OPEN(name)                                               \
+	int name(const char *path, int flags, ...)               \
+	{                                                        \
+		va_list ap;                                      \
+		int fd;                                          \
+                                                                 \
+		va_start(ap, flags);                             \
+		fd = open_file(path, flags, mode_of(flags, ap)); \
+		va_end(ap);                                      \
+		return fd;                                       \
 	}
-#define OPENAT(name)                                                    \
-	int name(int dirfd, const char *path, int flags, ...)           \
-	{                                                               \
-		va_list ap;                                             \
-		int fd;                                                 \
-									\
-		va_start(ap, flags);                                    \
-		fd = open_in(dirfd, path, flags, mode_of(flags, ap));   \
-		va_end(ap);                                             \
-		return fd;                                              \
+#define OPENAT(name)                                                  \
+	int name(int dirfd, const char *path, int flags, ...)         \
+	{                                                             \
+		va_list ap;                                           \
+		int fd;                                               \
+                                                                      \
+		va_start(ap, flags);                                  \
+		fd = open_in(dirfd, path, flags, mode_of(flags, ap)); \
+		va_end(ap);                                           \
+		return fd;                                            \
 	}
 
 OPEN(open)

@@ -18,7 +18,7 @@ struct reader {
 	nfs4r_servers excluded;
 	nfs4r_server_id asked;
 	uint64_t began, generation, decided_in; /* view that was adopted here when it was decided that this copy answers */
-	uint32_t epoch;			       /* COMMIT: when it began */
+	uint32_t epoch; /* COMMIT: when it began */
 	struct reader *next;
 };
 

@@ -153,7 +153,9 @@ static void administer(struct sim *s, void *arg, uint64_t until, uint64_t since)
 	if (all_back && s->healed)
 		members_begin(s);
 	else
-		sim_at(s, s->now + rng_time(&s->rng, 200 * MS), administer, NULL, until, done ? since : !all_adopted(s) ? 0 : since ? since : s->now);
+		sim_at(s, s->now + rng_time(&s->rng, 200 * MS), administer, NULL, until, done ? since : !all_adopted(s) ? 0 :
+			       since											? since :
+															  s->now);
 }
 
 /* ---- the loss ----------------------------------------------------------------------------------- */

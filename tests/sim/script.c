@@ -238,11 +238,11 @@ static bool file_step(struct client *c, const char *verb, int obj)
 static bool read_step(struct client *c, const char *verb, int obj, const char *name)
 {
 	struct sim *s = c->server->sim;
-	uint32_t type = !strcmp(verb, "get")	  ? NFS4R_RD_GETATTR :
-			!strcmp(verb, "read")	  ? NFS4R_RD_READ :
-			!strcmp(verb, "lookup")	  ? NFS4R_RD_LOOKUP :
-			!strcmp(verb, "list")	  ? NFS4R_RD_READDIR :
-						    0;
+	uint32_t type = !strcmp(verb, "get") ? NFS4R_RD_GETATTR :
+		!strcmp(verb, "read")	     ? NFS4R_RD_READ :
+		!strcmp(verb, "lookup")	     ? NFS4R_RD_LOOKUP :
+		!strcmp(verb, "list")	     ? NFS4R_RD_READDIR :
+					       0;
 
 	if (!type || obj < 0)
 		return false;
@@ -271,10 +271,10 @@ static bool dir_step(struct client *c, char w[6][16], int a, int n)
 	b = n > 3 ? symbol(s, w[3]) : -1;
 	if (a < 0 || (!strcmp(w[0], "rename") && b < 0))
 		return false;
-	op = client_op(!strcmp(w[0], "create") ? NFS4R_OP_CREATE :
-		       !strcmp(w[0], "mkdir")  ? NFS4R_OP_MKDIR :
-		       !strcmp(w[0], "remove") ? NFS4R_OP_REMOVE :
-						 NFS4R_OP_RENAME);
+	op = client_op(!strcmp(w[0], "create")	       ? NFS4R_OP_CREATE :
+			       !strcmp(w[0], "mkdir")  ? NFS4R_OP_MKDIR :
+			       !strcmp(w[0], "remove") ? NFS4R_OP_REMOVE :
+							 NFS4R_OP_RENAME);
 	op->dir = s->objs[a].oid;
 	set_name(&op->name, w[2]);
 	if (op->type == NFS4R_OP_RENAME) {
@@ -296,7 +296,8 @@ static bool claim_step(struct client *c, int obj, const char *depth)
 		return false;
 	op = client_op(NFS4R_OP_CLAIM);
 	op->obj = c->server->sim->objs[obj].oid;
-	op->depth = !strcmp(depth, "deep") ? NFS4R_DEEP : !strcmp(depth, "deep+") ? NFS4R_DEEP_PLUS : NFS4R_SHALLOW;
+	op->depth = !strcmp(depth, "deep") ? NFS4R_DEEP : !strcmp(depth, "deep+") ? NFS4R_DEEP_PLUS :
+										    NFS4R_SHALLOW;
 	client_submit(c, op);
 	return true;
 }
@@ -305,7 +306,8 @@ static bool begin_burst(struct client *c, int dir, const char *kind, const char 
 {
 	if (dir < 0)
 		return false;
-	burst_begin(c, (uint32_t)dir, kind[0] == 'b' ? BURST_BUILD : kind[0] == 's' ? BURST_STORM : BURST_CHURN,
+	burst_begin(c, (uint32_t)dir, kind[0] == 'b' ? BURST_BUILD : kind[0] == 's' ? BURST_STORM :
+										      BURST_CHURN,
 		    (uint32_t)strtoul(n, NULL, 10));
 	return burst_step(c);
 }
@@ -357,7 +359,7 @@ void script_step(struct client *c)
 			continue;
 		a = n > 1 ? symbol(s, w[1]) : -1;
 		if (!strcmp(w[0], "claim") ? claim_step(c, a, w[2]) :
-		    !strcmp(w[0], "create") || !strcmp(w[0], "mkdir") || !strcmp(w[0], "remove") ||
+			    !strcmp(w[0], "create") || !strcmp(w[0], "mkdir") || !strcmp(w[0], "remove") ||
 				    !strcmp(w[0], "rename") || !strcmp(w[0], "link") ?
 					     dir_step(c, w, a, n) :
 					     file_step(c, w[0], a) || read_step(c, w[0], a, w[2]) || other_step(c, w))

@@ -21,7 +21,7 @@
 
 #include <stdarg.h>
 
-#define HEAL_LIMIT (180 * SECOND)	   /* since a server last got an update that it did not have */
+#define HEAL_LIMIT (180 * SECOND) /* since a server last got an update that it did not have */
 #define HEAL_LIMIT_ALL (1800 * SECOND) /* since the last fault: new updates without end are no progress */
 
 /* ---- events -------------------------------------------------------------------- */

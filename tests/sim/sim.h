@@ -14,12 +14,12 @@
 #include "core/core.h"
 
 #define SERVERS_MAX 7
-#define CLIENTS_MAX 16	  /* of one server */
-#define CONTENT_MAX 64	  /* bytes of a file; writers put 4-byte identities */
+#define CLIENTS_MAX 16 /* of one server */
+#define CONTENT_MAX 64 /* bytes of a file; writers put 4-byte identities */
 #define PARENTS_MAX 32
-#define NAMES_MAX 48	  /* different names in use in the whole run */
+#define NAMES_MAX 48 /* different names in use in the whole run */
 #define LINK_LANES 2
-#define MS 1000ull	  /* virtual time is in us */
+#define MS 1000ull /* virtual time is in us */
 #define SECOND 1000000ull
 #define NEVER UINT64_MAX
 
@@ -30,7 +30,7 @@ struct rng {
 };
 
 uint64_t rng_next(struct rng *r);
-uint64_t rng_below(struct rng *r, uint64_t n);		    /* 0..n-1; 0 when n is 0 */
+uint64_t rng_below(struct rng *r, uint64_t n); /* 0..n-1; 0 when n is 0 */
 uint64_t rng_range(struct rng *r, uint64_t lo, uint64_t hi); /* both included */
 bool rng_chance(struct rng *r, uint32_t per_mille);
 /* Mostly around @typical, now and then far above it: how long things take. */
@@ -44,17 +44,17 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint64_t seed;
 	const struct mode *mode;
 	uint32_t servers, clients; /* clients of each server */
-	uint32_t base;		   /* so many of the servers are in the first view; the others are no part of the volume then */
-	bool secret;		   /* the volume has a secret, and each start of a server one of its own for it (log 6.13) */
-	uint64_t work_us;	   /* clients start operations and faults happen for so long */
-	uint32_t fault;		   /* of the faulty core */
+	uint32_t base; /* so many of the servers are in the first view; the others are no part of the volume then */
+	bool secret; /* the volume has a secret, and each start of a server one of its own for it (log 6.13) */
+	uint64_t work_us; /* clients start operations and faults happen for so long */
+	uint32_t fault; /* of the faulty core */
 	/* network, per mille and us */
 	uint32_t loss, dup;
 	uint64_t lag_us, bulk_lag_us;
 	uint64_t cut_every_us, cut_for_us; /* 0 = none */
 	/* machines */
 	uint64_t crash_every_us, down_for_us; /* 0 = none */
-	uint32_t machine_crash;		      /* of thousand crashes */
+	uint32_t machine_crash; /* of thousand crashes */
 	uint32_t hole_crash; /* of thousand entries that are committed behind a hole: all machines crash */
 	uint32_t hole_process; /* 1: but where it was committed only the process does */
 	uint32_t owners_unheard; /* 1: no store is told what the owners of logs have for good */
@@ -63,17 +63,17 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t exec_fails; /* per mille of local executions */
 	uint64_t think_us;
 	uint32_t deep_claims; /* per mille of a client's operations */
-	uint32_t shared;      /* per mille: picks among the objects of the first tree */
+	uint32_t shared; /* per mille: picks among the objects of the first tree */
 	uint32_t window, idle_ms; /* of the core */
-	bool deep;	      /* policy of hierarchical control, and its knobs */
+	bool deep; /* policy of hierarchical control, and its knobs */
 	uint32_t deep_ms, read_ms, revoke_ms, turn_ms, announce_ms, holdoff_ms, escalate_count, deep_plus_count, contested_ms, share_reads;
-	uint32_t slow_paths;  /* (from, to, lane) that are much slower than the rest */
+	uint32_t slow_paths; /* (from, to, lane) that are much slower than the rest */
 	uint64_t slow_us;
-	uint32_t rooms;	      /* objects that fit on a disk besides the first tree, about; 0 = any number (room.c) */
-	uint32_t cancels;     /* per mille of the operations */
-	uint32_t bursts;      /* per mille: a random client begins one */
-	bool hierarchy;       /* the policy is what the mode is about: on, and mostly with its defaults */
-	bool busy;	      /* nobody pauses */
+	uint32_t rooms; /* objects that fit on a disk besides the first tree, about; 0 = any number (room.c) */
+	uint32_t cancels; /* per mille of the operations */
+	uint32_t bursts; /* per mille: a random client begins one */
+	bool hierarchy; /* the policy is what the mode is about: on, and mostly with its defaults */
+	bool busy; /* nobody pauses */
 	uint32_t elections_max; /* that operations waited for, in the whole run; 0 = any number */
 	/* views: the core's knobs (lease 0 = the view is fixed), and what happens to the servers, see trouble.c */
 	uint32_t lease_ms, silence_ms, drift_permille;
@@ -84,35 +84,39 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t stuck; /* per mille of the troubles: a server cannot apply entries of some objects for a while (log 4.11) */
 	uint32_t fills; /* per mille of the troubles: something else fills the disks of some servers for a while (log 4.12) */
 	bool join_restarts; /* who comes back restarts while it joins, and does not hear one of the others */
-	bool seals;		/* logs are sealed; what follows is drawn */
-	uint32_t durability;	/* enum nfs4r_durability */
-	uint32_t commits;	/* per mille: a client that wrote asks for COMMIT next */
+	bool seals; /* logs are sealed; what follows is drawn */
+	uint32_t durability; /* enum nfs4r_durability */
+	uint32_t commits; /* per mille: a client that wrote asks for COMMIT next */
 	uint32_t stable_writes; /* per mille of the writes */
-	uint64_t give_up_us;	/* an administrator gives up who is outside for so long; 0 = never */
-	uint32_t abandon_ms;	/* the core does; 0 = never */
-	uint32_t calm_between;	/* so many times as long as else */
-	uint32_t repair_crash;	/* per mille of the objects repaired: a crash */
-	uint32_t losses;	/* per mille of the troubles: a server loses its disk, or has an older one put back */
-	bool newest_images;	/* also to what it was earlier in the same start */
-	bool members;		/* an administrator adds servers and takes them out, once in members_us */
+	uint64_t give_up_us; /* an administrator gives up who is outside for so long; 0 = never */
+	uint32_t abandon_ms; /* the core does; 0 = never */
+	uint32_t calm_between; /* so many times as long as else */
+	uint32_t repair_crash; /* per mille of the objects repaired: a crash */
+	uint32_t losses; /* per mille of the troubles: a server loses its disk, or has an older one put back */
+	bool newest_images; /* also to what it was earlier in the same start */
+	bool members; /* an administrator adds servers and takes them out, once in members_us */
 	uint64_t members_us;
-	bool reconfigure;	/* a majority is lost for good, and an administrator says who goes on (reconfigure.c) */
-	bool liar;		/* one server speaks for others (liar.c) */
-	uint64_t away_us;	/* one server is cut off soon after the start for so long; 0 = none */
-	uint32_t keep;		/* entries of all logs together that a server keeps for those who are away; 0 = any number */
+	bool reconfigure; /* a majority is lost for good, and an administrator says who goes on (reconfigure.c) */
+	bool liar; /* one server speaks for others (liar.c) */
+	uint64_t away_us; /* one server is cut off soon after the start for so long; 0 = none */
+	uint32_t keep; /* entries of all logs together that a server keeps for those who are away; 0 = any number */
 	/* a real store; segment_bytes 0: none */
 	uint64_t segment_bytes, ahead_bytes, disk_every_us;
 	uint32_t disk_dies, disk_full, disk_breaks; /* how often one of the troubles of disks is which */
 	uint32_t closes, open_dies; /* per mille: ends in order; deaths while the store is opened */
-	uint32_t late;		/* per mille of the entries that are sent: their bytes are read back then; others' entries always are, unless 0 */
+	uint32_t late; /* per mille of the entries that are sent: their bytes are read back then; others' entries always are, unless 0 */
 };
 
 /* ---- trees ------------------------------------------------------------------------ */
 
-enum row_state { ROW_NONE = 0, ROW_KNOWN, ROW_DEAD };
+enum row_state {
+	ROW_NONE = 0,
+	ROW_KNOWN,
+	ROW_DEAD
+};
 
 struct name_row {
-	uint16_t name;	 /* index in sim->names */
+	uint16_t name; /* index in sim->names */
 	uint32_t obj, type;
 	uint64_t cookie;
 };
@@ -164,8 +168,8 @@ void row_print(struct sim *s, const struct row *r, char *buf, size_t len);
 
 struct version_seen { /* one version of one object */
 	nfs4r_version version;
-	uint32_t ent;	/* index in sim->ents; 0 = there from the start */
-	bool hashed;	/* the content is known */
+	uint32_t ent; /* index in sim->ents; 0 = there from the start */
+	bool hashed; /* the content is known */
 	bool completed; /* a client was told; every later read has to show it */
 	uint64_t hash;
 };
@@ -176,13 +180,13 @@ struct obj {
 	struct version_seen *vers; /* live chain, ascending; last = newest (may be executing) */
 	uint32_t ndead, dead_cap;
 	struct version_seen *dead; /* sealed away; never to be given out again */
-	uint32_t last_dead;	   /* counts versions taken back after a machine crash */
-	bool lost;		   /* its creation was: dead by what is known of its creator's mint (log 2.2) */
+	uint32_t last_dead; /* counts versions taken back after a machine crash */
+	bool lost; /* its creation was: dead by what is known of its creator's mint (log 2.2) */
 	struct {
 		nfs4r_version version;
 		uint32_t last_dead; /* was so then */
-	} told[SERVERS_MAX + 1];   /* by this server to its clients: what they know of it does not get older, also over its restarts */
-	uint32_t left;		   /* entry whose primary let go of it while somebody outside the view did not have it */
+	} told[SERVERS_MAX + 1]; /* by this server to its clients: what they know of it does not get older, also over its restarts */
+	uint32_t left; /* entry whose primary let go of it while somebody outside the view did not have it */
 };
 
 enum ent_state {
@@ -193,7 +197,11 @@ enum ent_state {
 	ENT_SEALED, /* beyond a seal of an adopted view: it never happened, though some copies may have it for a while */
 };
 
-enum promise { PROMISED_NOTHING = 0, PROMISED_DISK /* its primary's */, PROMISED_MAJORITY };
+enum promise {
+	PROMISED_NOTHING = 0,
+	PROMISED_DISK /* its primary's */,
+	PROMISED_MAJORITY
+};
 
 struct ent { /* one entry of one log, as the checkers see it */
 	nfs4r_server_id log;
@@ -204,7 +212,7 @@ struct ent { /* one entry of one log, as the checkers see it */
 	uint64_t sealed_by; /* the view */
 	struct nfs4r_request_id request;
 	struct nfs4r_entry *e; /* own copy, since the commit */
-	struct row *content;   /* a copy that was taken for right (taint.c): what its object is then */
+	struct row *content; /* a copy that was taken for right (taint.c): what its object is then */
 	struct nfs4r_oid result;
 	uint32_t nparts;
 	struct {
@@ -227,7 +235,7 @@ struct event {
 	void (*drop)(void *arg); /* for what is left at the end of a run; NULL = nothing to free */
 	uint64_t a, b;
 	struct server *on; /* whose process it happens in, NULL = in nobody's: waits while that is stopped */
-	bool asked;	   /* a client's doing: it does so after the stop */
+	bool asked; /* a client's doing: it does so after the stop */
 };
 
 /* In the world, and in the process of a server. */
@@ -251,7 +259,7 @@ struct simop { /* engine part of an operation (op->engine) */
 	uint64_t started_us;
 	nfs4r_version close_wants; /* CLOSE: newest own write when it was submitted */
 	nfs4r_version dir_wants[2]; /* of dir and dir2: completed when it was submitted */
-	uint32_t dir_taken_back;    /* versions of dir that had been lost with a machine by then: their numbers come again */
+	uint32_t dir_taken_back; /* versions of dir that had been lost with a machine by then: their numbers come again */
 	uint32_t epoch; /* loss epoch when it was submitted */
 	uint32_t nlocks;
 	struct {
@@ -266,7 +274,7 @@ struct simop { /* engine part of an operation (op->engine) */
 };
 
 struct delayed { /* a durable action that waits for the journal */
-	uint32_t need;	/* records that must be synced */
+	uint32_t need; /* records that must be synced */
 	struct nfs4r_action action;
 	struct nfs4r_msg *msg; /* SEND: our copy */
 	struct delayed *next;
@@ -289,8 +297,8 @@ struct repair { /* seal.c */
 	nfs4r_server_id to;
 	uint64_t number; /* counts, to recognise the newest */
 	uint32_t patience; /* asks again so many times for what is not exact yet at the source, or when that does not answer */
-	bool told;	   /* positions is what the source said first */
-	uint64_t inc;	   /* the start of the source when it began */
+	bool told; /* positions is what the source said first */
+	uint64_t inc; /* the start of the source when it began */
 	uint32_t nleft;
 	struct nfs4r_fuzzy_object *left; /* inexact there, too */
 	uint32_t nseals;
@@ -324,7 +332,7 @@ struct server {
 	struct kept kept[SERVERS_MAX + 1];
 	nfs4r_lsn own_next; /* LSN of the next entry, as the checkers expect it */
 	nfs4r_lsn applied[SERVERS_MAX + 1]; /* contiguous, as the journal has it */
-	nfs4r_lsn stable[SERVERS_MAX + 1];  /* reported to the core */
+	nfs4r_lsn stable[SERVERS_MAX + 1]; /* reported to the core */
 	uint64_t oid_seq, request_seq, read_seq;
 	uint64_t timer_at;
 	bool syncing, checkpointing, checkpoint_wanted;
@@ -356,14 +364,14 @@ struct server {
 	uint64_t booted, clock_off, clock_rate; /* world time of the machine's start; its clock then, us; its us in a second */
 	bool stopped;
 	uint64_t stops, stop_for; /* stop_for: it stops at its next event */
-	uint64_t sampled_ms;	  /* clock as it was read before a stop, for what goes on with it; 0 = none */
+	uint64_t sampled_ms; /* clock as it was read before a stop, for what goes on with it; 0 = none */
 	uint32_t nheld, held_cap;
 	struct event *held; /* happened while it was stopped */
 	/* trouble.c */
 	uint32_t crash_on; /* type of a message: crashes soon after sending one */
-	uint64_t down_us;  /* how long it is down after its next crash; 0 = as the plan says */
+	uint64_t down_us; /* how long it is down after its next crash; 0 = as the plan says */
 	bool join_restart; /* will restart when it joins next */
-	bool leaving;	   /* is to be stopped in order, and has not let go of everything */
+	bool leaving; /* is to be stopped in order, and has not let go of everything */
 	uint64_t stuck_until; /* it cannot apply entries of objects whose number modulo stuck_of is stuck_rest */
 	uint32_t stuck_of, stuck_rest;
 	nfs4r_lsn failed[SERVERS_MAX + 1]; /* of each log, of this start: the last entry that could not be applied */
@@ -377,8 +385,8 @@ struct server {
 	nfs4r_lsn had_stable[SERVERS_MAX + 1]; /* then: others may count on it until they hear of it */
 	struct {
 		bool taken;
-		uint32_t records;    /* of the journal */
-		uint64_t end;	     /* of the journal, by its own count of positions */
+		uint32_t records; /* of the journal */
+		uint64_t end; /* of the journal, by its own count of positions */
 		uint64_t inc, start; /* counter; as the core says it */
 		nfs4r_lsn truncated[SERVERS_MAX + 1];
 	} image;
@@ -389,9 +397,9 @@ struct server {
 	uint64_t lease_was, view_was; /* before this step: what it adopts may come after what it answers */
 	uint32_t epoch_was;
 	uint64_t outside_since; /* world time; 0 = it is a member of the newest view */
-	uint64_t removed_by;		     /* newest adopted view without it */
-	uint64_t joined_in;		     /* newest view in which it was seen joining */
-	uint64_t heard[SERVERS_MAX + 1];     /* world time of the last message from each */
+	uint64_t removed_by; /* newest adopted view without it */
+	uint64_t joined_in; /* newest view in which it was seen joining */
+	uint64_t heard[SERVERS_MAX + 1]; /* world time of the last message from each */
 	uint64_t away_since; /* one_trouble */
 };
 
@@ -440,8 +448,8 @@ struct sim {
 	struct event *events;
 	struct server servers[SERVERS_MAX + 1];
 	struct link links[SERVERS_MAX + 1][SERVERS_MAX + 1]; /* [lower][higher] */
-	uint64_t slow[SERVERS_MAX + 1][SERVERS_MAX + 1][2];  /* [from][to][bulk], us more */
-	uint64_t mute[SERVERS_MAX + 1][SERVERS_MAX + 1];     /* [from][to]: nothing arrives until then */
+	uint64_t slow[SERVERS_MAX + 1][SERVERS_MAX + 1][2]; /* [from][to][bulk], us more */
+	uint64_t mute[SERVERS_MAX + 1][SERVERS_MAX + 1]; /* [from][to]: nothing arrives until then */
 	uint32_t nviews, views_cap;
 	struct view_seen *views;
 	uint8_t secret[NFS4R_SECRET]; /* of the volume; all 0: nobody has served yet */
@@ -449,7 +457,7 @@ struct sim {
 	uint32_t nseals, seals_cap;
 	struct seal_seen *seals; /* check_seals.c: of all adopted views, in order */
 	uint64_t gen[SERVERS_MAX + 1]; /* newest generation of each log */
-	struct tree base;   /* what everybody starts from */
+	struct tree base; /* what everybody starts from */
 	struct tree oracle; /* every live entry, at the moment of its execution */
 	uint32_t nobjs, objs_cap;
 	struct obj *objs;
@@ -481,14 +489,14 @@ void sim_fini(struct sim *s);
 /* A checker found something: ends the run. */
 _Noreturn void sim_fail(struct sim *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sim_trace(struct sim *s, const struct server *v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-#define TRACE(s, v, ...)                                   \
-	do {                                               \
-		if ((s)->trace)                            \
-			sim_trace((s), (v), __VA_ARGS__);  \
+#define TRACE(s, v, ...)                                  \
+	do {                                              \
+		if ((s)->trace)                           \
+			sim_trace((s), (v), __VA_ARGS__); \
 	} while (0)
 void sim_note(struct sim *s, uint64_t kind, uint64_t a, uint64_t b); /* into the trace hash */
 uint32_t obj_of(struct sim *s, const struct nfs4r_oid *oid); /* index, made on demand */
-const char *obj_str(struct sim *s, uint32_t obj);	     /* static ring of buffers */
+const char *obj_str(struct sim *s, uint32_t obj); /* static ring of buffers */
 const char *oid_name(struct sim *s, const struct nfs4r_oid *oid);
 uint16_t name_of(struct sim *s, const struct nfs4r_name *n);
 uint16_t name_id(struct sim *s, const char *text);
@@ -515,8 +523,8 @@ void server_peer(struct server *v, nfs4r_server_id peer, uint64_t epoch); /* con
 /* clock.c: clocks of their own, and stops (SIGSTOP) */
 void clock_init(struct server *v);
 void clock_reboot(struct server *v);
-uint64_t clock_true_ms(const struct server *v);	    /* what it shows */
-uint64_t clock_ms(const struct server *v);		    /* what the server goes by: it may have looked before a stop */
+uint64_t clock_true_ms(const struct server *v); /* what it shows */
+uint64_t clock_ms(const struct server *v); /* what the server goes by: it may have looked before a stop */
 uint64_t clock_world(const struct server *v, uint64_t ms); /* when it shows @ms */
 bool clock_held(struct sim *s, const struct event *e); /* its server is stopped: kept for later */
 void clock_stop(struct server *v, uint64_t us);
@@ -525,7 +533,7 @@ void clock_go(struct server *v); /* on again; also of one that was not stopped *
 /* seal.c: logs that end, and copies that are ahead of a seal */
 void server_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal);
 void seal_cut(struct server *v, nfs4r_server_id log, nfs4r_lsn seal); /* memory only: what the record means */
-void set_positions(struct server *v, const nfs4r_lsn *applied);	       /* the same */
+void set_positions(struct server *v, const nfs4r_lsn *applied); /* the same */
 void repair_begin(struct server *v, const struct nfs4r_act_repair *a);
 void repair_drop(struct server *v);
 
@@ -593,14 +601,14 @@ void read_drop_all(struct server *v);
 
 enum trouble {
 	TROUBLE_DOWN = 1, /* a server is down for long */
-	TROUBLE_CUT,	  /* a link is cut */
-	TROUBLE_ALONE,	  /* all links of a server are cut */
-	TROUBLE_SPLIT,	  /* the servers are cut into two groups */
-	TROUBLE_MUTE,	  /* nothing arrives from one at another */
-	TROUBLE_DEAF,	  /* nothing arrives at a server, or nothing from it */
-	TROUBLE_STOP,	  /* a server is stopped, and goes on */
-	TROUBLE_SENT,	  /* a server restarts just after it sent a certain message */
-	TROUBLE_ALL,	  /* all restart at once */
+	TROUBLE_CUT, /* a link is cut */
+	TROUBLE_ALONE, /* all links of a server are cut */
+	TROUBLE_SPLIT, /* the servers are cut into two groups */
+	TROUBLE_MUTE, /* nothing arrives from one at another */
+	TROUBLE_DEAF, /* nothing arrives at a server, or nothing from it */
+	TROUBLE_STOP, /* a server is stopped, and goes on */
+	TROUBLE_SENT, /* a server restarts just after it sent a certain message */
+	TROUBLE_ALL, /* all restart at once */
 	TROUBLE_MAJORITY, /* a majority is down */
 	TROUBLES
 };
@@ -613,11 +621,11 @@ void trouble_begin(struct sim *s);
 void trouble_hole(struct server *v); /* an entry of another server is committed before one that precedes it */
 void trouble_step(struct server *v); /* a step of it is over */
 void trouble_sent(struct server *v, uint32_t type); /* it sent a message of this type, or ADOPTED_VIEW */
-void trouble_caught_up(struct server *v);	    /* it said so, and will be a member soon */
+void trouble_caught_up(struct server *v); /* it said so, and will be a member soon */
 
 /* ---- lose.c ---------------------------------------------------------------------------------------- */
 
-void lose_image(struct server *v);		   /* now and then: what may be put back later */
+void lose_image(struct server *v); /* now and then: what may be put back later */
 bool lose_disk(struct server *v, uint64_t down_us); /* false: another one has lost its disk */
 void lose_over(struct server *v);
 void disk_empty(struct server *v); /* it is down, and its disk is a new one */
@@ -658,7 +666,7 @@ struct client {
 	} uncommitted[UNCOMMITTED_MAX];
 	bool busy, open;
 	uint32_t file, writes_left; /* of the open file */
-	struct nfs4r_op *retry;	    /* answered DELAY: to be sent again */
+	struct nfs4r_op *retry; /* answered DELAY: to be sent again */
 	uint32_t tries;
 	uint64_t wakes; /* counts, to recognise the newest */
 	const char *script; /* steps, NULL = random */
@@ -684,12 +692,16 @@ void client_write(struct client *c, uint32_t obj);
 void client_close(struct client *c);
 void client_commit(struct client *c, uint32_t obj);
 /* burst.c */
-enum burst_kind { BURST_BUILD = 1, BURST_STORM, BURST_CHURN };
+enum burst_kind {
+	BURST_BUILD = 1,
+	BURST_STORM,
+	BURST_CHURN
+};
 void burst_begin(struct client *c, uint32_t dir, enum burst_kind kind, uint32_t n);
 bool burst_random(struct client *c, uint32_t dir); /* false: nothing could be done there */
 bool burst_step(struct client *c); /* the next operation; false at the end */
 /* script.c */
-void script_tree(struct sim *s, const char *text);  /* "D/ D/f E/h=f": the first tree */
+void script_tree(struct sim *s, const char *text); /* "D/ D/f E/h=f": the first tree */
 void script_clients(struct sim *s, const char *text);
 void script_step(struct client *c);
 void script_bind(struct client *c, const struct nfs4r_oid *oid);
@@ -707,7 +719,7 @@ struct mode {
 
 /* All write, more than there is room for (room.c). */
 #define FULL_TREE "D/ D/f D/x/ D/x/g E/ E/h"
-#define FULL_TEXT \
+#define FULL_TEXT                                                                                                                                               \
 	"A*: burst D build 40; wait 100; burst D churn 10\nB*: burst D build 30; wait 200; burst E churn 10\nC*: burst E build 40; wait 50; burst x churn 10\n" \
 	"A*: burst x churn 20; read f; wait 100\nB*: burst E churn 20; list D; wait 300\n"
 

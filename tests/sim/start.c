@@ -20,7 +20,8 @@ static void port_facts(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_fact
 		return;
 	}
 	memset(out, 0, sizeof(*out));
-	out->known = r->state == ROW_KNOWN ? NFS4R_KNOWN : r->state == ROW_DEAD ? NFS4R_DEAD : NFS4R_NOT_YET;
+	out->known = r->state == ROW_KNOWN ? NFS4R_KNOWN : r->state == ROW_DEAD ? NFS4R_DEAD :
+										  NFS4R_NOT_YET;
 	if (r->state == ROW_NONE && v->sim->objs[obj].lost)
 		out->known = NFS4R_DEAD;
 	out->version = r->version;

@@ -15,9 +15,9 @@ struct storage {
 	struct image *image;
 	uint32_t boots;
 	bool halted, machine; /* at the end of this event; it is a loss of power */
-	bool excused;	      /* the disk failed, so the store may */
-	bool laying;	      /* zeros behind its journal's end, in a task */
-	bool recovering;      /* it was about to note that its tail is back */
+	bool excused; /* the disk failed, so the store may */
+	bool laying; /* zeros behind its journal's end, in a task */
+	bool recovering; /* it was about to note that its tail is back */
 	nfs4r_journal_pos end; /* of what was recovered */
 	nfs4r_lsn told[SERVERS_MAX + 1]; /* stable, before the crash */
 	nfs4r_lsn saved[SERVERS_MAX + 1]; /* in LMDB by the newest checkpoint that was over */
@@ -31,7 +31,7 @@ struct storage {
 	uint32_t namid;
 	struct saving_files {
 		nfs4r_journal_pos pos; /* of the checkpoint under way */
-		uint64_t touches;      /* when it began to sync the files */
+		uint64_t touches; /* when it began to sync the files */
 	} saving;
 };
 

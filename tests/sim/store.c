@@ -157,8 +157,7 @@ static enum nfs4r_status install(struct server *v, uint32_t obj, const struct ro
 
 	if (row->state != ROW_KNOWN)
 		return obj && nfs4r_store_row(v->storage->store, &in.oid, NULL) == NFS4R_KNOWN ? nfs4r_store_forget(v->storage->store, &in.oid) : NFS4R_OK;
-	in.row = (struct nfs4r_copy_row){ .version = row->version, .type = row->type, .multi = row->multi, .nlink = row->nlink,
-					  .last_log = row->last_log, .last_lsn = row->last_lsn };
+	in.row = (struct nfs4r_copy_row){ .version = row->version, .type = row->type, .multi = row->multi, .nlink = row->nlink, .last_log = row->last_log, .last_lsn = row->last_lsn };
 	set_parents(s, row, &in.row);
 	struct nfs4r_dirent *names = calloc(row->nnames + 1u, sizeof(*names));
 
@@ -377,8 +376,7 @@ static enum nfs4r_status try_open(struct server *v, char *why)
 {
 	struct storage *g = v->storage;
 	char boot[32];
-	struct nfs4r_store_config cfg = { .dir = platter_path(g->platter), .self = v->id, .map_bytes = 1u << 20,
-					  .segment_bytes = v->sim->plan.segment_bytes, .boot_id = boot };
+	struct nfs4r_store_config cfg = { .dir = platter_path(g->platter), .self = v->id, .map_bytes = 1u << 20, .segment_bytes = v->sim->plan.segment_bytes, .boot_id = boot };
 
 	memcpy(cfg.volume, "simulated volume", 16);
 	snprintf(boot, sizeof(boot), "boot %u", g->boots);

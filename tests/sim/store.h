@@ -59,7 +59,7 @@ uint32_t store_parents(struct server *v, const struct nfs4r_oid *oid, struct nfs
 void store_check(struct server *v);
 uint64_t store_synced(struct server *v); /* positions in the journal */
 uint64_t store_end(struct server *v);
-uint64_t store_found(struct server *v);	 /* where that ended when it was opened */
+uint64_t store_found(struct server *v); /* where that ended when it was opened */
 /* store_start.c: at a start */
 void store_begin(struct server *v); /* before the records are replayed: what is truncated */
 void store_began(struct server *v); /* after: positions, incarnation */

@@ -183,7 +183,6 @@ static void see_row(void *arg, const uint8_t *key, uint16_t key_len, const uint8
 {
 	struct rows_seen *c = arg;
 
-	
 	for (uint32_t i = 0; i < c->n; i++)
 		if (c->rows[i]->key_len == key_len && !memcmp(c->rows[i]->key, key, key_len)) {
 			if (c->rows[i]->val_len != val_len || memcmp(c->rows[i]->val, val, val_len))

@@ -11,7 +11,6 @@
  */
 #include "sim.h"
 
-
 static struct server *any(struct sim *s)
 {
 	return &s->servers[rng_range(&s->rng, 1, s->plan.servers)];
@@ -99,7 +98,8 @@ static void look_left(struct sim *s, void *arg, uint64_t generation, uint64_t un
 		sim_at(s, s->now + 5 * MS, look_left, v, generation, until);
 		return;
 	}
-	TRACE(s, v, "stops, %s", has_shut_down(v) ? "and has left" : how == NFS4R_LEAVE_WAIT ? "and waited too long" : "and could not leave");
+	TRACE(s, v, "stops, %s", has_shut_down(v) ? "and has left" : how == NFS4R_LEAVE_WAIT ? "and waited too long" :
+											       "and could not leave");
 	server_stop(v, false);
 }
 
@@ -152,11 +152,11 @@ static void deaf(struct sim *s, struct server *v, uint64_t us)
 /* Restarts at once after it sent a certain message, mostly while somebody is being removed. */
 static void sent(struct sim *s, struct server *v, uint64_t us)
 {
-	static const uint8_t types[] = { NFS4R_MSG_GRANT,    NFS4R_MSG_GRANT,	 NFS4R_MSG_GRANT,    NFS4R_MSG_PREPARE,
-					 NFS4R_MSG_PROMISE,  NFS4R_MSG_PROMISE,	 NFS4R_MSG_ACCEPT,   NFS4R_MSG_ACCEPTED,
-					 NFS4R_MSG_ACCEPTED, NFS4R_MSG_VIEW,	 NFS4R_MSG_JOIN,     NFS4R_MSG_JOIN,
-					 NFS4R_MSG_JOINROWS, NFS4R_MSG_JOINROWS, NFS4R_MSG_JOINED,   NFS4R_MSG_HEARTBEAT,
-					 ADOPTED_VIEW,	     ADOPTED_VIEW };
+	static const uint8_t types[] = { NFS4R_MSG_GRANT, NFS4R_MSG_GRANT, NFS4R_MSG_GRANT, NFS4R_MSG_PREPARE,
+					 NFS4R_MSG_PROMISE, NFS4R_MSG_PROMISE, NFS4R_MSG_ACCEPT, NFS4R_MSG_ACCEPTED,
+					 NFS4R_MSG_ACCEPTED, NFS4R_MSG_VIEW, NFS4R_MSG_JOIN, NFS4R_MSG_JOIN,
+					 NFS4R_MSG_JOINROWS, NFS4R_MSG_JOINROWS, NFS4R_MSG_JOINED, NFS4R_MSG_HEARTBEAT,
+					 ADOPTED_VIEW, ADOPTED_VIEW };
 
 	v->crash_on = types[rng_below(&s->rng, sizeof(types))];
 	v->down_us = 1 + rng_below(&s->rng, 100 * MS);

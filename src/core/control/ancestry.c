@@ -120,7 +120,7 @@ static struct anc *next_below(struct anc *a, const struct anc *top, nfs4r_server
 }
 
 void control_anc_each_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner,
-		    bool (*fn)(void *arg, struct ctl *k), void *arg)
+			    bool (*fn)(void *arg, struct ctl *k), void *arg)
 {
 	struct anc *top = find(c->control.anc, dir), *a;
 	struct ctl *k;

@@ -182,5 +182,6 @@ uint64_t control_holdoff_ms(const struct nfs4r_core *c)
 
 	if (c->cfg.holdoff_ms)
 		return c->cfg.holdoff_ms;
-	return ms < 20 ? 20 : ms > 1000 ? 1000 : ms;
+	return ms < 20 ? 20 : ms > 1000 ? 1000 :
+					  ms;
 }

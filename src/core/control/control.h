@@ -37,7 +37,7 @@ bool control_is_good_copy(const struct nfs4r_core *c, const struct claim *cl); /
 
 /* election.c */
 struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts,
-				    enum own_purpose purpose);
+				     enum own_purpose purpose);
 void control_claim_promotes(struct own *ow);
 void control_claim_abort(struct nfs4r_core *c, struct own *ow);
 void control_election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to);
@@ -85,9 +85,9 @@ void control_release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, b
 void control_raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e);
 void control_send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts);
 uint64_t control_idle_end(const struct nfs4r_core *c, const struct own *ow); /* when its timer ends */
-void control_release_at(struct nfs4r_core *c, struct own *ow, uint64_t t);  /* starts closing at this time, used or not */
+void control_release_at(struct nfs4r_core *c, struct own *ow, uint64_t t); /* starts closing at this time, used or not */
 void control_release_for_readers(struct nfs4r_core *c, struct own *ow, uint64_t t); /* the same, unless it is used before (control 7.11) */
-void control_release_no_end(struct nfs4r_core *c, struct own *ow);	      /* takes that back */
+void control_release_no_end(struct nfs4r_core *c, struct own *ow); /* takes that back */
 void control_release_wanted_until(struct nfs4r_core *c, nfs4r_lsn lsn); /* an answer waits for `stable` of the own log */
 void control_release_crossed(struct nfs4r_core *c); /* the own log goes on with a new generation */
 void control_release_recovered(struct nfs4r_core *c, nfs4r_lsn end); /* the end of the own log was not known when they began to close (control 7.1) */

@@ -11,7 +11,7 @@ void control_anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4
 void control_anc_forget(struct ctl *k);
 /* Every control of @owner strictly below @dir, until @fn returns false. @fn must not change the table. */
 void control_anc_each_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner,
-		    bool (*fn)(void *arg, struct ctl *k), void *arg);
+			    bool (*fn)(void *arg, struct ctl *k), void *arg);
 
 /* backoff.c: what is not asked for now, because others want it (control 7.5, 7.6) */
 uint64_t control_holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid);

@@ -10,7 +10,7 @@ struct ctl { /* one control */
 	uint32_t depth;
 	struct claim *claim;
 	struct ctl *prev, *next; /* the others of this object */
-	struct anc *in;		 /* counted: its parent directory in the ancestry table */
+	struct anc *in; /* counted: its parent directory in the ancestry table */
 	struct ctl *in_prev, *in_next; /* the others of its owner in that directory */
 };
 
@@ -27,13 +27,13 @@ struct claim {
 	bool in_table; /* its controls count; false for own released ones */
 	struct nfs4r_prio prio;
 	nfs4r_lsn lsn; /* created, moved: of their entry */
-	bool announced;	   /* no update is complete by it any more, and copies that have its owner's log up to good_at may be read (control 7.10) */
+	bool announced; /* no update is complete by it any more, and copies that have its owner's log up to good_at may be read (control 7.10) */
 	nfs4r_lsn good_at; /* of others; announced */
 	uint64_t good_inc; /* by which start of the owner */
 	struct own *own; /* NULL for the claims of others */
 	UT_hash_handle hh;
 	/* of recovery/ */
-	bool listed;   /* control_transfer.c: in the list that is being put in */
+	bool listed; /* control_transfer.c: in the list that is being put in */
 	/* of control/ */
 	uint32_t n;
 	struct ctl ctl[];
@@ -60,18 +60,22 @@ struct claim {
  * (enum own_row). What others have asked for, when it is to end, and what is to be announced are independent of that, and states of their own.
  */
 enum own_state {
-	OWN_PROPOSING = 1,    /* may still yield to others */
-	OWN_ELECTED,	      /* had a majority, so it yields no more; what those who acked had applied is not here yet (control 4.5) */
-	OWN_ELECTED_REVOKED,  /* the same; closes when it is won and control 5.5 allows */
-	OWN_WON,	      /* takes operations */
-	OWN_REOPENED,	      /* the same; its closing was taken back, and nothing has been done under it since */
-	OWN_REVOKED,	      /* takes no new ones, and closes when those that hold it have executed (control 5.5) */
+	OWN_PROPOSING = 1, /* may still yield to others */
+	OWN_ELECTED, /* had a majority, so it yields no more; what those who acked had applied is not here yet (control 4.5) */
+	OWN_ELECTED_REVOKED, /* the same; closes when it is won and control 5.5 allows */
+	OWN_WON, /* takes operations */
+	OWN_REOPENED, /* the same; its closing was taken back, and nothing has been done under it since */
+	OWN_REVOKED, /* takes no new ones, and closes when those that hold it have executed (control 5.5) */
 	OWN_REOPENED_REVOKED, /* both */
 	OWN_CLOSING,
-	OWN_RELEASED,	      /* until all have confirmed it */
+	OWN_RELEASED, /* until all have confirmed it */
 };
 
-enum own_row { OWN_ROW_PROPOSING = 1, OWN_ROW_WON = 2, OWN_ROW_RELEASED = 3 }; /* on disk; 0: another server's */
+enum own_row {
+	OWN_ROW_PROPOSING = 1,
+	OWN_ROW_WON = 2,
+	OWN_ROW_RELEASED = 3
+}; /* on disk; 0: another server's */
 
 /*
  * What others have asked of it by REVOKE; own_ask() in release.c.
@@ -82,8 +86,8 @@ enum own_row { OWN_ROW_PROPOSING = 1, OWN_ROW_WON = 2, OWN_ROW_RELEASED = 3 }; /
  */
 enum own_demand {
 	OWN_UNASKED = 1,
-	OWN_AWAITED,   /* its closing is not taken back */
-	OWN_FORCED,    /* its release is for others: hold-off (control 7.6) */
+	OWN_AWAITED, /* its closing is not taken back */
+	OWN_FORCED, /* its release is for others: hold-off (control 7.6) */
 	OWN_TURN_OVER, /* the same, and its owner's turn is over (control 7.5) */
 };
 
@@ -98,18 +102,22 @@ enum own_demand {
  */
 enum own_end {
 	OWN_END_IDLE = 1, /* the timer of what is not used */
-	OWN_END_SET,	  /* the time close_at */
-	OWN_END_READERS,  /* the same, because others read: use puts it off (control 7.11) */
+	OWN_END_SET, /* the time close_at */
+	OWN_END_READERS, /* the same, because others read: use puts it off (control 7.11) */
 };
 
 /* CLOSING is to be sent: NOTHING -> FILE or DIRS when it starts closing, and back; own_say() in downgrade.c. */
-enum own_say { OWN_SAY_NOTHING = 1, OWN_SAY_FILE, OWN_SAY_DIRS };
+enum own_say {
+	OWN_SAY_NOTHING = 1,
+	OWN_SAY_FILE,
+	OWN_SAY_DIRS
+};
 
 enum own_purpose { /* never changes, but that FOR_POLICY may turn out to be FOR_PROMOTION, control_claim_promotes() */
 	OWN_FOR_OPERATION = 1,
 	OWN_FOR_OPERATION_DEEP, /* deep where shallow would have done (control 4.1) */
-	OWN_FOR_POLICY,		/* a side claim: no operation waits for it, it yields to all, and is won only when all acked */
-	OWN_FOR_PROMOTION,	/* the same, for a directory below which elections were paid (control 7.4) */
+	OWN_FOR_POLICY, /* a side claim: no operation waits for it, it yields to all, and is won only when all acked */
+	OWN_FOR_PROMOTION, /* the same, for a directory below which elections were paid (control 7.4) */
 };
 
 struct own { /* what only the owner knows of a claim */
@@ -123,26 +131,26 @@ struct own { /* what only the owner knows of a claim */
 	nfs4r_servers release_to; /* members when it was released: later ones hear of it by a list (log 8.4) */
 	nfs4r_lsn need[NFS4R_SERVERS_MAX + 1];
 	bool born_acked_by_all; /* moved: what covered the object then was acked by all. A fact about its birth, whatever its state is */
-	uint32_t users;	   /* operations that count on it and have not executed (control 5.5) */
-	uint32_t pins;	   /* operations executing under it */
+	uint32_t users; /* operations that count on it and have not executed (control 5.5) */
+	uint32_t pins; /* operations executing under it */
 	nfs4r_lsn last, in;
-	nfs4r_lsn said;	   /* announced with this `last`; 0: before the start */
-	uint32_t depth;	   /* of the deepest of its controls */
+	nfs4r_lsn said; /* announced with this `last`; 0: before the start */
+	uint32_t depth; /* of the deepest of its controls */
 	uint64_t won_step;
 	uint64_t used_ms, asked_ms, ask_next, deadline, close_at, sent_ms;
 	uint64_t begun_ms, closing_ms; /* for the latency histograms */
 	struct nfs4r_prio revoked_by;
 	uint64_t revokes_from_ms, revokes_last_ms; /* they have been coming all the time since, the last one then (control 7.5) */
-	uint32_t revokes;			   /* in that time */
+	uint32_t revokes; /* in that time */
 	struct own *ask_prev, *ask_next_own; /* proposing, or not acked by all */
-	struct own *end_prev, *end_next;     /* its end is not IDLE: close_at is set */
-	struct own *say_prev, *say_next;     /* downgrade.c: closing, to be announced */
-	struct heap_item open;		     /* its seq may still be proposed, or is released and not confirmed (control 4.8) */
-	struct own *prev, *next;	     /* one of: idle (won), closing, released */
+	struct own *end_prev, *end_next; /* its end is not IDLE: close_at is set */
+	struct own *say_prev, *say_next; /* downgrade.c: closing, to be announced */
+	struct heap_item open; /* its seq may still be proposed, or is released and not confirmed (control 4.8) */
+	struct own *prev, *next; /* one of: idle (won), closing, released */
 	/* of policy/ */
 	struct policy *pol; /* escalate.c: what is used below a deep claim; NULL until needed */
 	uint64_t below_ms; /* last update of a file that it would cover (control 7.11) */
-	uint64_t read_ms;  /* when others read by it last; 0: never (control 7.11) */
+	uint64_t read_ms; /* when others read by it last; 0: never (control 7.11) */
 };
 
 #define OWN_IN(ow, states) (1u << (ow)->state & (states))
@@ -202,7 +210,7 @@ struct anc { /* ancestry table: controls strictly below a directory, per owner (
 	struct nfs4r_oid oid;
 	uint32_t count[NFS4R_SERVERS_MAX + 1];
 	struct ctl *here[NFS4R_SERVERS_MAX + 1]; /* those whose objects are right in it */
-	struct anc *up, *down, *prev, *next;	 /* parent directory; first child; the other children of `up` */
+	struct anc *up, *down, *prev, *next; /* parent directory; first child; the other children of `up` */
 	UT_hash_handle hh;
 };
 
@@ -236,7 +244,7 @@ struct need {
  */
 struct policy_ops {
 	/* How others' proposals and own ones went. */
-	void (*others)(struct nfs4r_core *c, const struct nfs4r_oid *oid);   /* somebody else asks for it */
+	void (*others)(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* somebody else asks for it */
 	void (*acked)(struct nfs4r_core *c, nfs4r_server_id from, const struct own *ow);
 	void (*won)(struct nfs4r_core *c, struct own *ow);
 	void (*lost)(struct nfs4r_core *c, struct own *ow);
@@ -288,10 +296,10 @@ struct control_state { /* c->control */
 	bool unborn; /* since the table was counted: there is control of what is not here yet */
 	/* election.c, release.c */
 	struct own *asking, *idle, *idle_deep, *closing, *released; /* idle: won; in order of use; deep ones have a timer of their own */
-	struct own *ending;  /* those of the idle ones whose end is not IDLE */
-	struct own *to_say;  /* downgrade.c: directories first, then in the order in which they began to close */
+	struct own *ending; /* those of the idle ones whose end is not IDLE */
+	struct own *to_say; /* downgrade.c: directories first, then in the order in which they began to close */
 	uint64_t announced_ms; /* when some were last */
-	struct deferred_closing *said;   /* the same file; in order of arrival */
+	struct deferred_closing *said; /* the same file; in order of arrival */
 	struct deferred_proposal *deferred; /* deferred.c: in order of arrival */
 	uint32_t nearly;
 	struct minheap open; /* the first gives the own floor */

@@ -77,7 +77,7 @@ static void ask_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 }
 
 struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts,
-				    enum own_purpose purpose)
+				     enum own_purpose purpose)
 {
 	bool side = purpose == OWN_FOR_POLICY;
 	struct claim *cl;
@@ -85,7 +85,8 @@ struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_co
 
 	assert(n && n <= NFS4R_CLAIM_CONTROLS_MAX);
 	cl = control_claim_add(c, (struct nfs4r_pid){ c->self, control_seq_next(c) }, NFS4R_PROPOSED, v, n);
-	cl->prio.attempts = side ? 0 : attempts < ATTEMPTS_CAP ? attempts + 1 : ATTEMPTS_CAP; /* operations go first */
+	cl->prio.attempts = side ? 0 : attempts < ATTEMPTS_CAP ? attempts + 1 :
+								 ATTEMPTS_CAP; /* operations go first */
 	cl->prio.server = c->self;
 	ow = control_own_new(c, cl, OWN_PROPOSING);
 	ow->purpose = purpose;

@@ -59,7 +59,8 @@ static void own_end(struct nfs4r_core *c, struct own *ow, enum own_end to, uint6
 	if (ow->end != OWN_END_IDLE && to == OWN_END_IDLE)
 		DL_DELETE2(c->control.ending, ow, end_prev, end_next);
 	ow->end = to;
-	ow->close_at = to == OWN_END_IDLE ? 0 : at ? at : 1;
+	ow->close_at = to == OWN_END_IDLE ? 0 : at ? at :
+						     1;
 }
 
 void control_release_no_end(struct nfs4r_core *c, struct own *ow)
@@ -581,7 +582,7 @@ static bool turn_is_over(const struct nfs4r_core *c, const struct own *ow)
 	uint64_t least = round_trips_ms(c, TURN_ROUND_TRIPS), turn = c->cfg.turn_ms > least ? c->cfg.turn_ms : least;
 
 	return c->cfg.turn_ms && ow->revokes >= TURN_REVOKES && ow->revokes_last_ms >= ow->revokes_from_ms + turn &&
-	       c->now <= ow->revokes_last_ms + round_trips_ms(c, GAP_ROUND_TRIPS) && !FAULT(F_NO_TURNS);
+		c->now <= ow->revokes_last_ms + round_trips_ms(c, GAP_ROUND_TRIPS) && !FAULT(F_NO_TURNS);
 }
 
 /* Its time is over, used or not. */

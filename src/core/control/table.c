@@ -89,8 +89,7 @@ static void count_depths(struct nfs4r_core *c, const struct ctl *k, int delta)
 
 void control_ctl_say(struct nfs4r_core *c, const struct ctl *k, bool added)
 {
-	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_CONTROL,
-					   .control = { .oid = k->oid, .owner = (nfs4r_server_id)k->claim->key.server, .depth = k->depth, .added = added } });
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_CONTROL, .control = { .oid = k->oid, .owner = (nfs4r_server_id)k->claim->key.server, .depth = k->depth, .added = added } });
 }
 
 static void changed(struct nfs4r_core *c, const struct ctl *k, bool added)
@@ -139,7 +138,7 @@ static void ctl_out(struct nfs4r_core *c, struct ctl *k)
 
 /* New claim, its controls go into the table. Saving it is the caller's, since it may belong to an entry. */
 struct claim *control_claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kind, const struct nfs4r_control *v,
-			uint32_t n)
+				uint32_t n)
 {
 	struct claim *cl = out_xcalloc(1, sizeof(*cl) + n * sizeof(cl->ctl[0]));
 

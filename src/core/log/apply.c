@@ -277,7 +277,12 @@ void log_apply_committed(struct nfs4r_core *c, struct pend *p)
 
 /* ---- the version test --------------------------------------------------------------------- */
 
-enum verdict { APPLY, SKIP, WAIT, CORRUPT };
+enum verdict {
+	APPLY,
+	SKIP,
+	WAIT,
+	CORRUPT
+};
 
 static enum verdict test(struct nfs4r_core *c, const struct nfs4r_part *p)
 {
@@ -368,8 +373,7 @@ static bool try_apply(struct nfs4r_core *c, struct pend *p)
 	if (!mask)
 		return true;
 	p->state = PEND_BUSY;
-	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_APPLY,
-					   .apply = { .entry = nfs4r_entry_get(p->entry), .mask = mask, .tries = p->tries, .aside = p->aside } });
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_APPLY, .apply = { .entry = nfs4r_entry_get(p->entry), .mask = mask, .tries = p->tries, .aside = p->aside } });
 	return false;
 }
 
@@ -493,7 +497,7 @@ static bool sane(const struct nfs4r_entry *e, nfs4r_server_id log)
 	if (e->joined.pid.server == 0)
 		return true;
 	return e->joined.pid.server == log && (e->joined.kind == NFS4R_CREATED || e->joined.kind == NFS4R_MOVED) &&
-	       e->joined.control.depth >= NFS4R_SHALLOW && e->joined.control.depth <= NFS4R_DEEP_PLUS;
+		e->joined.control.depth >= NFS4R_SHALLOW && e->joined.control.depth <= NFS4R_DEEP_PLUS;
 }
 
 /* True: taken, with the reference. */
@@ -529,7 +533,7 @@ void log_apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs
 	nfs4r_server_id log = m->entries.log;
 	uint32_t n = m->entries.n;
 	bool usable = log && log <= NFS4R_SERVERS_MAX && (c->known & NFS4R_BIT(log)) && !c->halted &&
-		      (log != c->self || c->recovering) && state_memory_whole(c);
+		(log != c->self || c->recovering) && state_memory_whole(c);
 
 	m->entries.n = 0; /* the references are ours now, the array stays the caller's */
 	if (usable)

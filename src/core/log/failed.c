@@ -6,7 +6,6 @@
  */
 #include "core/log/log_int.h"
 
-
 void log_trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st)
 {
 	p->cause = st ? st : NFS4R_IO;

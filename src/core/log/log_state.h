@@ -5,7 +5,12 @@
 
 #include "core/state/limits.h"
 
-enum pend_state { PEND_QUEUED = 1, PEND_BUSY, PEND_EXECUTED, PEND_DONE };
+enum pend_state {
+	PEND_QUEUED = 1,
+	PEND_BUSY,
+	PEND_EXECUTED,
+	PEND_DONE
+};
 
 struct pref { /* place of an entry in the queue of one object */
 	struct pend *pend;
@@ -26,14 +31,14 @@ struct pend { /* entry between received/started and committed */
 	enum pend_state state;
 	bool woken;
 	bool intent; /* own, begun before a crash; the caller says whether it was executed */
-	bool made;   /* own, by fuzzy.c: nothing to be executed */
+	bool made; /* own, by fuzzy.c: nothing to be executed */
 	uint64_t failed_ms, again_ms; /* withdraw.c: since when it cannot be applied, 0: nothing is known of that; not tried before */
-	uint32_t cause, tries;	      /* why; how often it failed */
-	bool aside;		      /* superseded.c: what it makes, or moves, is to be put aside */
+	uint32_t cause, tries; /* why; how often it failed */
+	bool aside; /* superseded.c: what it makes, or moves, is to be put aside */
 	const struct nfs4r_entry *by[NFS4R_PARTS_MAX]; /* parts that are passed over, and what undoes them */
 	uint32_t mask;
 	struct pref pref[NFS4R_PARTS_MAX];
-	struct pend *prev, *next;   /* of the log, ascending */
+	struct pend *prev, *next; /* of the log, ascending */
 	struct pend *rprev, *rnext; /* to be tried */
 	/* of ops/ */
 	bool born_acked_by_all; /* of a moved claim that comes with it (struct own) */
@@ -42,44 +47,48 @@ struct pend { /* entry between received/started and committed */
 struct logst {
 	nfs4r_lsn base; /* first entry still readable */
 	nfs4r_lsn received, applied, stable; /* own log: last given out, contiguous done, stable */
-	nfs4r_lsn highest;   /* newest committed entry; what lies between `applied` and it is not all there */
+	nfs4r_lsn highest; /* newest committed entry; what lies between `applied` and it is not all there */
 	nfs4r_lsn truncated; /* TRUNCATE given up to here */
-	nfs4r_lsn hurry;     /* and up to here with an answer to somebody (log 5.1) */
-	nfs4r_lsn waits;     /* apply.c: oldest entry that waits for one of another log; 0: none */
+	nfs4r_lsn hurry; /* and up to here with an answer to somebody (log 5.1) */
+	nfs4r_lsn waits; /* apply.c: oldest entry that waits for one of another log; 0: none */
 	uint64_t received_bytes;
-	uint64_t pull_at;    /* next PULL allowed */
+	uint64_t pull_at; /* next PULL allowed */
 	nfs4r_lsn pull_from;
 	nfs4r_server_id pull_to; /* who was asked; 0: nobody yet */
 	uint32_t npend;
-	bool moved;	     /* tell the owner */
+	bool moved; /* tell the owner */
 	struct pend *pend;
 	/* of state/ */
-	nfs4r_lsn end;	     /* highest anybody spoke of */
-	nfs4r_lsn want;	     /* its owner waits for our `stable` up to here */
+	nfs4r_lsn end; /* highest anybody spoke of */
+	nfs4r_lsn want; /* its owner waits for our `stable` up to here */
 	/* of control/ */
-	nfs4r_lsn good_at;   /* the newest that a claim of its owner was announced with (control 7.10) */
+	nfs4r_lsn good_at; /* the newest that a claim of its owner was announced with (control 7.10) */
 };
 
 struct pulled { /* what a server was last asked for of a log; until 0: nothing */
 	nfs4r_lsn from, until;
 };
 
-enum fuzzy_state { FUZZY_DONE = 1, FUZZY_OPEN, FUZZY_INEXACT };
+enum fuzzy_state {
+	FUZZY_DONE = 1,
+	FUZZY_OPEN,
+	FUZZY_INEXACT
+};
 
 /* fuzzy.c, row 'X': an object whose bytes may be newer than its version. */
 struct fuzzy {
 	struct nfs4r_oid oid;
 	enum fuzzy_state state; /* exact again, not stable yet; until entries come; for ever, by itself */
-	nfs4r_version exact;	/* it was, at this version */
+	nfs4r_version exact; /* it was, at this version */
 	nfs4r_server_id done_log; /* DONE: by this entry */
 	nfs4r_lsn done_lsn;
 	nfs4r_lsn until[NFS4R_SERVERS_MAX + 1]; /* entries that have to come, by log; 0: none */
-	nfs4r_lsn low[NFS4R_SERVERS_MAX + 1];	/* `stable` of each log is below this; 0: not by this object */
-	bool passed;	     /* superseded.c: an entry was passed over; not in the row */
+	nfs4r_lsn low[NFS4R_SERVERS_MAX + 1]; /* `stable` of each log is below this; 0: not by this object */
+	bool passed; /* superseded.c: an entry was passed over; not in the row */
 	UT_hash_handle hh;
 	/* of recovery/ */
 	nfs4r_servers worse; /* INEXACT: those whose copies are inexact, too, and give way to this one */
-	bool left;	     /* the source of the last repair has it inexact, too */
+	bool left; /* the source of the last repair has it inexact, too */
 };
 
 struct quorum_wait { /* durability.c: somebody waits until an own entry is held */
@@ -91,10 +100,10 @@ struct quorum_wait { /* durability.c: somebody waits until an own entry is held 
 #define MARKS 64
 
 struct quorum_state { /* durability.c */
-	nfs4r_lsn asked;  /* answers wait for it: others' checkpoints were asked for up to here */
+	nfs4r_lsn asked; /* answers wait for it: others' checkpoints were asked for up to here */
 	nfs4r_lsn wanted; /* and are to be, up to here */
 	struct quorum_wait *waits;
-	nfs4r_lsn top;	  /* what may have been called held so far */
+	nfs4r_lsn top; /* what may have been called held so far */
 	uint32_t nmarks;
 	struct {
 		nfs4r_lsn lsn; /* own entries from here on were made at or after */

@@ -399,8 +399,9 @@ static const char *not_at_all(const struct nfs4r_core *c)
 static const char *not_with(const struct nfs4r_core *c, nfs4r_servers set)
 {
 	if (!set)
-		return !state_reconf_reported(c) ? "this server has no order to cancel" :
-		       NFS4R_RECONF(view_highest(c)) >= c->view.reconf_epoch ? "it is too late to cancel: other servers rely on the order; name the servers that continue" : NULL;
+		return !state_reconf_reported(c)			      ? "this server has no order to cancel" :
+			NFS4R_RECONF(view_highest(c)) >= c->view.reconf_epoch ? "it is too late to cancel: other servers rely on the order; name the servers that continue" :
+										NULL;
 	if (!(set & NFS4R_BIT(c->self)))
 		return "this server is not among the named servers: run the command at each named server, and stop the others";
 	if (set & ~c->view.adopted.voters)

@@ -36,7 +36,7 @@ void view_init(struct nfs4r_core *c);
 void view_started(struct nfs4r_core *c);
 void view_timers(struct nfs4r_core *c);
 void view_complete(struct nfs4r_core *c);
-bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);  /* a HEARTBEAT; true: it has joined now */
+bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* a HEARTBEAT; true: it has joined now */
 void view_answer(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* that HEARTBEAT */
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void view_beat(struct nfs4r_core *c);

@@ -56,7 +56,7 @@ uint64_t view_propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s);
 
 /* view_evidence.c: which view that somebody tells is adopted (log 6.14) */
 bool view_believe_may_rise(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num); /* to that number, by this server's word alone (log 6.15) */
-bool view_believe_saw(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num);      /* it speaks of that number: own ones are above, as far as it is taken. True: as a whole */
+bool view_believe_saw(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num); /* it speaks of that number: own ones are above, as far as it is taken. True: as a whole */
 void view_believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
 void view_believe_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest);
 void view_believe_run(struct nfs4r_core *c);
@@ -64,7 +64,7 @@ void view_believe_forget(struct nfs4r_core *c, nfs4r_server_id s);
 void view_believe_started(struct nfs4r_core *c);
 
 /* volume_secret.c */
-bool view_secret_wanted(const struct nfs4r_core *c);	    /* a view is wanted for it */
+bool view_secret_wanted(const struct nfs4r_core *c); /* a view is wanted for it */
 void view_secret_into(const struct nfs4r_core *c, struct nfs4r_view *v); /* of a view that is being made */
 bool view_secret_is_another(const struct nfs4r_core *c, const struct nfs4r_view *v); /* than that of the view adopted here, and so it is no view that follows it */
 void view_secret_of_promise(struct nfs4r_view *base, const struct nfs4r_view *accepted);

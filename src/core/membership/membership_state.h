@@ -49,9 +49,9 @@ struct change { /* reconfig.c: what an administrator asked for; in memory until 
 
 struct believe { /* view_evidence.c */
 	struct nfs4r_view reported[NFS4R_SERVERS_MAX + 1]; /* the last view that each peer said to be adopted; num 0: none */
-	uint64_t reported_ms[NFS4R_SERVERS_MAX + 1];       /* since when it says one that is not adopted here */
+	uint64_t reported_ms[NFS4R_SERVERS_MAX + 1]; /* since when it says one that is not adopted here */
 	uint64_t works_ms; /* when a majority was last heard that goes by the view adopted here */
-	uint64_t begun;	   /* the highest number known here at the start */
+	uint64_t begun; /* the highest number known here at the start */
 	struct {
 		uint64_t rounds, at_ms; /* that its word alone may still raise the highest number here; as of then */
 	} room[NFS4R_SERVERS_MAX + 1];
@@ -64,28 +64,28 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	uint64_t promised, frozen_num;
 	nfs4r_servers frozen; /* no grants to them before a view with at least frozen_num is adopted */
 	nfs4r_servers sealing; /* nothing more of these logs is taken before that */
-	bool complete;	      /* this member has all rows */
+	bool complete; /* this member has all rows */
 	uint64_t lease_until, started_ms, beat_at;
-	bool left;	      /* the lease is given back, for good (log 6.11) */
-	uint64_t remaining_ms;     /* since when */
+	bool left; /* the lease is given back, for good (log 6.11) */
+	uint64_t remaining_ms; /* since when */
 	struct vote vote, pledge; /* the PREPARE that waits; the one that was promised last in this start, num 0: none */
 	nfs4r_servers exact; /* of those being sealed: what is applied was promised; nothing begins */
-	uint64_t reconf_ms;  /* since when this start has that word */
+	uint64_t reconf_ms; /* since when this start has that word */
 	struct accepting accepting;
 	struct proposal proposal;
-	nfs4r_servers missing;	/* members that did not promise a view that seals: they are removed, too */
+	nfs4r_servers missing; /* members that did not promise a view that seals: they are removed, too */
 	nfs4r_servers abandoned; /* by an administrator, and not sealed yet */
 	uint64_t retry_ms, wanted_ms, stuck_ms; /* no new proposal before; a change is wanted: propose then; a promise hangs: unstick then */
-	uint64_t seen;	      /* highest number heard of */
-	bool plain;	      /* next the highest accepted view as it is: it has other voters, and all of them may be needed for it; or no copy is complete (log 6.4) */
-	uint64_t calm_ms;     /* until then no log is ended: members close the gaps of their copies */
-	uint64_t confirm_at;  /* a HEARTBEAT that says so, or not, is due: one that waits for the disk */
+	uint64_t seen; /* highest number heard of */
+	bool plain; /* next the highest accepted view as it is: it has other voters, and all of them may be needed for it; or no copy is complete (log 6.4) */
+	uint64_t calm_ms; /* until then no log is ended: members close the gaps of their copies */
+	uint64_t confirm_at; /* a HEARTBEAT that says so, or not, is due: one that waits for the disk */
 	bool confirmed_sent;
-	nfs4r_servers bare;   /* fixed: who has said that it has no secret */
+	nfs4r_servers bare; /* fixed: who has said that it has no secret */
 	uint32_t nadopted, naccepted; /* start: addresses in the books of these two, as row 'V' says */
 	struct address_table_rows books[ADDRESS_TABLES_MAX];
 	/* of state/ */
-	bool ready;	      /* a member that is complete; or views are off */
+	bool ready; /* a member that is complete; or views are off */
 };
 
 struct view_row { /* what row 'V' holds of struct view */
@@ -100,7 +100,7 @@ struct trouble { /* withdraw.c; the first three are in the row 'Z' */
 	uint32_t cause; /* enum nfs4r_status; 0: none */
 	nfs4r_server_id log; /* the entry that could not be applied for half a lease */
 	nfs4r_lsn lsn;
-	bool reported;	  /* not from an entry: what is in doubt cannot be written */
+	bool reported; /* not from an entry: what is in doubt cannot be written */
 };
 
 struct membership_port { /* what membership tells the rooms above it; filled in by the door */

@@ -117,7 +117,7 @@ static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 	if (c->peers[s].left || !view_trouble_may_grant(c, s))
 		return false;
 	return (c->view.accepted.members & NFS4R_BIT(s)) && (!(c->view.frozen & NFS4R_BIT(s)) || FAULT(F_GRANT_REMOVED)) &&
-	       c->peers[s].view >= c->view.accepted.base;
+		c->peers[s].view >= c->view.accepted.base;
 }
 
 /* ---- heartbeats ---------------------------------------------------------------------- */
@@ -509,7 +509,7 @@ static bool is_promised(const struct nfs4r_core *c, const struct nfs4r_view *v)
 	if (p->num != v->num || v->base != was->num || NFS4R_RECONF(v->num) > NFS4R_RECONF(was->num))
 		return true;
 	return !((was->members & ~v->members) & ~p->remove) && !((was->voters & ~v->voters) & ~p->remove) && !((was->servers & ~v->servers) & ~p->remove) &&
-	       !((was->open & ~v->open) & ~p->seal);
+		!((was->open & ~v->open) & ~p->seal);
 }
 
 void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
@@ -611,7 +611,8 @@ void view_started(struct nfs4r_core *c)
 	EACH_PEER(c, s)
 		c->peers[s].heard_ms = c->peers[s].unready_ms = c->now;
 	EACH_PEER(c, s)
-		c->peers[s].outside_ms = state_is_member(c, s) ? 0 : c->now ? c->now : 1;
+		c->peers[s].outside_ms = state_is_member(c, s) ? 0 : c->now ? c->now :
+									      1;
 	c->view.exact = c->view.sealing;
 	c->view.reconf_ms = c->now;
 	c->view.lease_until = lease_end(c); /* who is alone needs nobody's */

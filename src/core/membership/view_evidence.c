@@ -16,9 +16,9 @@
 
 #include "core/membership/membership_int.h"
 
-#define FAR_ROUNDS (1ull << 24)	    /* of a view that is believed without proof: a proposer that tries again every second for half a year */
+#define FAR_ROUNDS (1ull << 24) /* of a view that is believed without proof: a proposer that tries again every second for half a year */
 #define ROUNDS_AT_ONCE (1ull << 14) /* by one server's word */
-#define ROUNDS_A_SECOND 64	    /* after that: all numbers last for eight years */
+#define ROUNDS_A_SECOND 64 /* after that: all numbers last for eight years */
 #define LOW(num) ((num) & ((1ull << NFS4R_RECONF_SHIFT) - 1))
 
 static uint64_t top(const struct nfs4r_core *c)

@@ -564,7 +564,6 @@ void ops_timers(struct nfs4r_core *c)
 	DL_FOREACH(c->ops.answering, o) {
 		if (c->now >= o->done_at + c->cfg.reply_wait_ms)
 			out_stuck(c, "an executed operation waits for acks or positions of a peer (control 5.2, 5.3)");
-		out_timer_at(c, c->now < o->done_at + c->cfg.reply_wait_ms ? o->done_at + c->cfg.reply_wait_ms :
-									 c->now + STUCK_EVERY_MS);
+		out_timer_at(c, c->now < o->done_at + c->cfg.reply_wait_ms ? o->done_at + c->cfg.reply_wait_ms : c->now + STUCK_EVERY_MS);
 	}
 }

@@ -169,7 +169,7 @@ static void of_object(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *n
 {
 	struct nfs4r_facts f;
 	bool bytes = op->type == NFS4R_OP_WRITE || op->type == NFS4R_OP_ALLOCATE || op->type == NFS4R_OP_DEALLOCATE ||
-		     (op->type == NFS4R_OP_SETATTR && (op->attrs.mask & NFS4R_ATTR_SIZE));
+		(op->type == NFS4R_OP_SETATTR && (op->attrs.mask & NFS4R_ATTR_SIZE));
 	bool xattr = op->type == NFS4R_OP_SETXATTR || op->type == NFS4R_OP_REMOVEXATTR;
 
 	nd->args[nd->nargs++] = op->obj;
@@ -247,5 +247,5 @@ bool ops_needs_same(const struct needs *a, const struct needs *b)
 		if (!nfs4r_oid_eq(&a->v[i].oid, &b->v[i].oid) || a->v[i].depth != b->v[i].depth)
 			return false;
 	return (!a->has_obj || nfs4r_oid_eq(&a->obj, &b->obj)) &&
-	       (!a->has_target || nfs4r_oid_eq(&a->target, &b->target));
+		(!a->has_target || nfs4r_oid_eq(&a->target, &b->target));
 }

@@ -193,7 +193,7 @@ void ops_forward_answer(struct nfs4r_core *c, struct opx *o)
 static bool sane(const struct nfs4r_op *op, nfs4r_server_id from)
 {
 	return op && op->id.origin == from && op->id.seq && op->type >= NFS4R_OP_CREATE &&
-	       op->type <= NFS4R_OP_REMOVEXATTR;
+		op->type <= NFS4R_OP_REMOVEXATTR;
 }
 
 /* Its origin and this server are both past the last seal of the log here, or neither is. */

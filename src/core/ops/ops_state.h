@@ -6,10 +6,10 @@
 #include "core/state/limits.h"
 
 struct needs { /* section 3, on this server's tree at this moment */
-	enum nfs4r_status deferred;  /* not OK: the operation ends with this */
-	bool nothing;		  /* ends with OK and no entry */
-	bool after_cover;	  /* `early` is only true under control of everything needed */
-	struct nfs4r_oid judged;  /* directory whose state `early` was read from */
+	enum nfs4r_status deferred; /* not OK: the operation ends with this */
+	bool nothing; /* ends with OK and no entry */
+	bool after_cover; /* `early` is only true under control of everything needed */
+	struct nfs4r_oid judged; /* directory whose state `early` was read from */
 	uint32_t nargs, n;
 	struct nfs4r_oid args[2];
 	struct need v[4];
@@ -19,20 +19,20 @@ struct needs { /* section 3, on this server's tree at this moment */
 };
 
 enum op_state {
-	OP_WAIT = 1,	 /* for control, for an object to arrive, for its turn */
-	OP_FORWARDED,	 /* sent to its primary */
-	OP_CATCHUP,	 /* answered; waits until this server has applied its entry */
-	OP_LOCKING,	 /* EXECUTE given */
-	OP_STARTED,	 /* has its entry */
-	OP_EXECUTED,	 /* executed, an older entry of the same object is not */
-	OP_REPLY,	 /* committed, waits for control 5.2, 5.3 */
+	OP_WAIT = 1, /* for control, for an object to arrive, for its turn */
+	OP_FORWARDED, /* sent to its primary */
+	OP_CATCHUP, /* answered; waits until this server has applied its entry */
+	OP_LOCKING, /* EXECUTE given */
+	OP_STARTED, /* has its entry */
+	OP_EXECUTED, /* executed, an older entry of the same object is not */
+	OP_REPLY, /* committed, waits for control 5.2, 5.3 */
 };
 
 struct cond { /* what an answer waits for */
 	nfs4r_server_id log;
 	nfs4r_lsn lsn;
 	uint64_t view; /* and until every member shows a view with at least this number (log 5.6); 0: any. Not in the row */
-	bool quorum;     /* and until it is held (log 5.1). Not in the row */
+	bool quorum; /* and until it is held (log 5.1). Not in the row */
 	uint32_t ndirs, nfiles;
 	struct nfs4r_oid dirs[2], files[3];
 };
@@ -117,7 +117,7 @@ struct spent { /* what own entries up to this one may take, since the first one 
 struct space {
 	struct peer_space of[NFS4R_SERVERS_MAX + 1];
 	nfs4r_lsn measured_at[NFS4R_SERVERS_MAX + 1]; /* how far this server had each log before it measured */
-	struct spent before, *spent;		      /* ascending; what was forgotten is in `before` */
+	struct spent before, *spent; /* ascending; what was forgotten is in `before` */
 	uint32_t nspent, cap;
 	nfs4r_lsn freed; /* the newest own entry that may make room */
 };

@@ -18,18 +18,22 @@
 #include "core/ops/ops_int.h"
 
 #define BLOCK 4096u
-#define OBJECT_BYTES (2 * BLOCK)  /* a name in a directory that has to grow, an inode or a block of attributes */
-#define RECORD_BYTES 2048u	  /* in the journal and in LMDB, of one update */
-#define CREATE_BYTES 16384u	  /* of a stable WRITE, which the journal may keep (log 4.10) */
-#define CHANGE_FLOOR (1u << 20)	  /* room for the journal that is left to updates that free something */
+#define OBJECT_BYTES (2 * BLOCK) /* a name in a directory that has to grow, an inode or a block of attributes */
+#define RECORD_BYTES 2048u /* in the journal and in LMDB, of one update */
+#define CREATE_BYTES 16384u /* of a stable WRITE, which the journal may keep (log 4.10) */
+#define CHANGE_FLOOR (1u << 20) /* room for the journal that is left to updates that free something */
 
 struct cost { /* of one update, at each server; more than it really takes */
 	uint64_t bytes, inodes, store;
-	bool frees;   /* it may make room, and goes on whatever there is */
+	bool frees; /* it may make room, and goes on whatever there is */
 	bool changes; /* it needs no room but the journal's */
 };
 
-enum verdict { FITS, LATER, NEVER };
+enum verdict {
+	FITS,
+	LATER,
+	NEVER
+};
 
 #define LSN_MAX UINT64_MAX
 
@@ -254,7 +258,10 @@ static bool is_utf8(const char *s)
 	const unsigned char *p = (const unsigned char *)s;
 
 	while (*p) {
-		uint32_t n = *p < 0x80 ? 0 : *p >= 0xc2 && *p < 0xe0 ? 1 : *p >= 0xe0 && *p < 0xf0 ? 2 : *p >= 0xf0 && *p < 0xf5 ? 3 : UINT32_MAX;
+		uint32_t n = *p < 0x80 ? 0 : *p >= 0xc2 && *p < 0xe0 ? 1 :
+			*p >= 0xe0 && *p < 0xf0			     ? 2 :
+			*p >= 0xf0 && *p < 0xf5			     ? 3 :
+								       UINT32_MAX;
 
 		if (n == UINT32_MAX || (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0) || (*p == 0xf0 && p[1] < 0x90) ||
 		    (*p == 0xf4 && p[1] >= 0x90))

@@ -22,9 +22,9 @@ struct policy { /* what is used below a deep claim */
 		struct nfs4r_oid dir;
 		uint64_t ms; /* 0: free */
 	} use[USES];
-	uint64_t reads;	     /* READs of others answered under it, in all */
-	uint64_t wishes;     /* those for what is not used here, since the last look */
-	uint64_t saved;	     /* deep+: updates of old files */
+	uint64_t reads; /* READs of others answered under it, in all */
+	uint64_t wishes; /* those for what is not used here, since the last look */
+	uint64_t saved; /* deep+: updates of old files */
 	struct nfs4r_oid wish; /* the last of them */
 	struct nfs4r_oid wanted; /* by the last revoke of something that it covers */
 	bool is_wanted;

@@ -20,7 +20,7 @@
  */
 #include "core/policy/policy_int.h"
 
-#define HEAT_MAX 4096	   /* directories with heat [cold ones go; else not noted] */
+#define HEAT_MAX 4096 /* directories with heat [cold ones go; else not noted] */
 #define FILES_WINDOW_MS 1000 /* "within a second" of control 7.8; more where elections take longer */
 
 /* ---- round trips -------------------------------------------------------------- */
@@ -59,21 +59,24 @@ bool policy_may_deep(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 	struct nfs4r_facts f;
 
 	return c->cfg.deep && control_is_known(c, dir, &f) && f.type == NFS4R_TYPE_DIR && !contested(c, dir) &&
-	       !(control_anc_below(c, dir) & ~NFS4R_BIT(c->self));
+		!(control_anc_below(c, dir) & ~NFS4R_BIT(c->self));
 }
 
 /* ---- heat: promotion, raising ------------------------------------------------------ */
 
 struct heat {
 	struct nfs4r_oid oid; /* a directory */
-	uint64_t since[2];    /* begin of the window */
+	uint64_t since[2]; /* begin of the window */
 	uint32_t paid[2];
 	struct nfs4r_oid last[2]; /* the last object counted */
-	uint64_t others_ms;	  /* somebody else was elected, or wanted to be, below; 0: never */
+	uint64_t others_ms; /* somebody else was elected, or wanted to be, below; 0: never */
 	UT_hash_handle hh;
 };
 
-enum { DIRS = 0, FILES = 1 };
+enum {
+	DIRS = 0,
+	FILES = 1
+};
 
 static uint64_t window_ms(const struct nfs4r_core *c, int what)
 {
@@ -131,7 +134,7 @@ static bool may_ask(struct nfs4r_core *c, const struct nfs4r_oid *dir, uint32_t 
 	nfs4r_servers won;
 
 	return policy_may_deep(c, dir) && !have(c, dir, depth) && !control_foreign_cover(c, dir, &won) &&
-	       control_holdoff_until(c, dir) <= c->now && !quorum_away(c);
+		control_holdoff_until(c, dir) <= c->now && !quorum_away(c);
 }
 
 struct own *policy_ask(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n)

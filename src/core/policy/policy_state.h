@@ -17,7 +17,7 @@ struct policy_state { /* c->policy */
 	/* reader_yield.c: until when what yielded would have lasted; what does not yield for a while */
 	struct oidmark *let_go, *missed, *pinned;
 	struct oidmark *writing; /* directories, and how many files in them are open for writing here */
-	struct writer *writers;  /* those files */
+	struct writer *writers; /* those files */
 	struct nfs4r_oid touched; /* the file that was updated last, as far as that was noted, and when */
 	uint64_t touched_ms;
 };

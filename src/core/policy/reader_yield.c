@@ -15,7 +15,7 @@
 #define PINNED_MS 10000 /* who pauses between updates pays two elections in so long */
 #define MISSED_TIMES 5 /* after the first of them it takes so many times as long */
 #define ROUND_TRIP_PART 6 /* a pause is no shorter than this part of the round trip that an election would take */
-#define LOOK_MS 10     /* what is in use is looked at again all at once, no sooner */
+#define LOOK_MS 10 /* what is in use is looked at again all at once, no sooner */
 #define WRITING_MAX 64 /* directories with files that are open for writing, that are looked at one by one */
 
 static bool only_directories(struct nfs4r_core *c, const struct claim *cl)
@@ -53,7 +53,7 @@ uint32_t policy_yield_ms(const struct nfs4r_core *c, const struct own *ow)
 static bool may_yield(struct nfs4r_core *c, const struct own *ow)
 {
 	return own_is_acting(ow) && own_takes_operations(ow) && ow->end != OWN_END_SET && !own_is_deep_plus(ow) && only_directories(c, ow->claim) &&
-	       !is_pinned(c, ow->claim);
+		!is_pinned(c, ow->claim);
 }
 
 static uint64_t last_use(const struct nfs4r_core *c, const struct own *ow)

@@ -20,7 +20,7 @@
 
 #include "core/recovery/recovery_int.h"
 
-#define POSITION_PUT_MS 1000   /* a peer's position is put at most so often, */
+#define POSITION_PUT_MS 1000 /* a peer's position is put at most so often, */
 #define POSITION_LAST_MS 10000 /* and so long after anything else was: a checkpoint or two, for else servers would make each other write for ever */
 
 static void save(struct nfs4r_core *c)

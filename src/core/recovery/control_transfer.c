@@ -97,7 +97,7 @@ static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	memcpy(a->joinrows.applied, j->applied, sizeof(j->applied));
 	a->joinrows.n = j->n - at < ROWS_EACH ? j->n - at : ROWS_EACH;
 	a->joinrows.rows = j->rows + at; /* read before the next step */
-	out_send(c, from, a, true);	 /* what is not in it counts as released */
+	out_send(c, from, a, true); /* what is not in it counts as released */
 	if (at + a->joinrows.n == j->n)
 		c->join.owed &= ~NFS4R_BIT(from);
 }

@@ -91,7 +91,8 @@ static void r_secret(struct cursor *k, struct nfs4r_view *v)
 
 static enum own_state own_state_of(uint32_t row)
 {
-	return row == OWN_ROW_PROPOSING ? OWN_PROPOSING : row == OWN_ROW_WON ? OWN_WON : OWN_RELEASED;
+	return row == OWN_ROW_PROPOSING ? OWN_PROPOSING : row == OWN_ROW_WON ? OWN_WON :
+									       OWN_RELEASED;
 }
 
 static bool restore_claim(struct nfs4r_core *c, struct cursor *k, nfs4r_server_id s, uint64_t seq)
@@ -152,8 +153,7 @@ static bool who_is_sane(const struct nfs4r_view *v)
 static bool restore_view(struct nfs4r_core *c, struct cursor *k)
 {
 	const struct view *w = &c->view; /* what an older version has not in its row stays */
-	struct view_row r = { .adopted = w->adopted, .accepted = w->accepted, .sealing = w->sealing, .nadopted = w->nadopted, .naccepted = w->naccepted,
-			      .reconf_epoch = w->reconf_epoch, .reconf_set = w->reconf_set };
+	struct view_row r = { .adopted = w->adopted, .accepted = w->accepted, .sealing = w->sealing, .nadopted = w->nadopted, .naccepted = w->naccepted, .reconf_epoch = w->reconf_epoch, .reconf_set = w->reconf_set };
 
 	r_view(k, &r.adopted);
 	r_view(k, &r.accepted);

@@ -68,7 +68,8 @@ bool state_memory_wants_all(const struct nfs4r_core *c)
 
 enum nfs4r_memory state_memory_said(const struct nfs4r_core *c)
 {
-	return c->memory.state == MEMORY_KNOWN ? NFS4R_MEMORY_KNOWN : c->memory.state == MEMORY_NEW ? NFS4R_MEMORY_NEW : NFS4R_MEMORY_FORGOT;
+	return c->memory.state == MEMORY_KNOWN ? NFS4R_MEMORY_KNOWN : c->memory.state == MEMORY_NEW ? NFS4R_MEMORY_NEW :
+												      NFS4R_MEMORY_FORGOT;
 }
 
 nfs4r_servers state_memory_unheard(const struct nfs4r_core *c)

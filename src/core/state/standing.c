@@ -119,8 +119,7 @@ bool state_reconf_reported(const struct nfs4r_core *c)
 
 void state_view_set_ready(struct nfs4r_core *c)
 {
-	c->view.ready = !state_views_on(c) || (state_memory_known(c) && (!state_reconf_reported(c) || FAULT(F_RECONF_SERVES)) && state_is_member(c, c->self) && c->view.complete &&
-					      (!state_seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state && state_repair_is_whole(c) && !c->log.ninexact);
+	c->view.ready = !state_views_on(c) || (state_memory_known(c) && (!state_reconf_reported(c) || FAULT(F_RECONF_SERVES)) && state_is_member(c, c->self) && c->view.complete && (!state_seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state && state_repair_is_whole(c) && !c->log.ninexact);
 }
 
 /* A seal was crossed, or a repair began. */

@@ -25,8 +25,8 @@ bool state_fuzzy_allows_more(const struct nfs4r_core *c, nfs4r_server_id log);
 
 /* heap.c */
 void heap_in(struct minheap *h, struct heap_item *it, uint64_t key); /* nothing if it is in already */
-void heap_out(struct minheap *h, struct heap_item *it);		     /* nothing if it is in none */
-struct heap_item *heap_first(const struct minheap *h);		     /* the smallest key; NULL: empty */
+void heap_out(struct minheap *h, struct heap_item *it); /* nothing if it is in none */
+struct heap_item *heap_first(const struct minheap *h); /* the smallest key; NULL: empty */
 
 /* log_ends.c: where logs end */
 const struct nfs4r_seal *state_seal_at(const struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn pos); /* of the generation of @pos; NULL: it goes on, or it is forgotten */
@@ -39,8 +39,8 @@ nfs4r_lsn state_gen_end(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_l
 nfs4r_lsn state_seal_limit(const struct nfs4r_core *c, nfs4r_server_id log);
 bool state_seal_may_begin(const struct nfs4r_core *c, const struct nfs4r_entry *e);
 void state_log_heard(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn); /* somebody has @log up to here */
-void state_log_ends(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);  /* nobody is known to have more */
-void state_log_want(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);  /* its owner waits for `stable` here */
+void state_log_ends(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn); /* nobody is known to have more */
+void state_log_want(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn); /* its owner waits for `stable` here */
 void state_logs_known(struct nfs4r_core *c, nfs4r_servers logs);
 nfs4r_version state_next_version(const struct nfs4r_core *c, nfs4r_version before); /* log 2.3 */
 
@@ -119,9 +119,9 @@ bool state_is_taken_out(const struct nfs4r_core *c);
 bool state_views_enough(const struct nfs4r_core *c, nfs4r_servers set);
 bool state_lease_valid(const struct nfs4r_core *c);
 bool state_view_hears(const struct nfs4r_core *c, nfs4r_server_id s);
-bool state_secret_is_used(const struct nfs4r_core *c);   /* the volume needs one */
-bool state_secret_is(const struct nfs4r_view *v);	    /* it has one */
-bool state_secret_agreed(const struct nfs4r_core *c);    /* handles may be given out */
+bool state_secret_is_used(const struct nfs4r_core *c); /* the volume needs one */
+bool state_secret_is(const struct nfs4r_view *v); /* it has one */
+bool state_secret_agreed(const struct nfs4r_core *c); /* handles may be given out */
 bool state_trouble_is(const struct nfs4r_core *c);
 bool state_can_be_spared(const struct nfs4r_core *c);
 bool state_lets_go(const struct nfs4r_core *c); /* of everything: before a stop, or to be removed */
@@ -139,12 +139,18 @@ static inline nfs4r_servers servers_of(const struct nfs4r_core *c)
 	return c->view.adopted.servers | c->view.accepted.servers;
 }
 #define EACH_SERVER(c, s) EACH_OF(servers_of(c), s)
-#define EACH_PEER(c, s) EACH_SERVER(c, s) if (s != (c)->self)
+#define EACH_PEER(c, s)   \
+	EACH_SERVER(c, s) \
+		if (s != (c)->self)
 /* Logs outlive their servers. */
 #define EACH_LOG(c, s) EACH_OF((c)->known, s)
-#define EACH_OTHER_LOG(c, s) EACH_LOG(c, s) if (s != (c)->self)
+#define EACH_OTHER_LOG(c, s) \
+	EACH_LOG(c, s)       \
+		if (s != (c)->self)
 /* Those that "all" is about. */
-#define EACH_MEMBER(c, s) EACH_PEER(c, s) if (state_is_member(c, s))
+#define EACH_MEMBER(c, s) \
+	EACH_PEER(c, s)   \
+		if (state_is_member(c, s))
 
 static inline bool has_peers(const struct nfs4r_core *c)
 {

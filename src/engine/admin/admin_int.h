@@ -28,10 +28,10 @@
 
 #include "engine/admin/admin.h"
 
-#define CTL_REQUEST_MAX 65536	/* bytes of one request line */
-#define CTL_CONTROLS_MAX 10000	/* rows of one `controls` answer */
-#define CTL_WAITING_MAX 1000	/* waiting operations of one `controls` answer */
-#define CTL_CLIENTS_MAX 32	/* connections at the same time */
+#define CTL_REQUEST_MAX 65536 /* bytes of one request line */
+#define CTL_CONTROLS_MAX 10000 /* rows of one `controls` answer */
+#define CTL_WAITING_MAX 1000 /* waiting operations of one `controls` answer */
+#define CTL_CLIENTS_MAX 32 /* connections at the same time */
 #define CTL_PATH_MAX (64u << 10) /* bytes of a path that is shown or given */
 
 /* ---- ctl_lag.c ---- */
@@ -146,7 +146,12 @@ json_t *admin_verify_side_json(const struct verify_side *side);
 
 #define VERIFY_PIECE (1u << 20) /* bytes of a file read at once */
 
-enum verify_phase { VERIFY_BYTES = 1, VERIFY_NAMES, VERIFY_DISK, VERIFY_OVER };
+enum verify_phase {
+	VERIFY_BYTES = 1,
+	VERIFY_NAMES,
+	VERIFY_DISK,
+	VERIFY_OVER
+};
 
 struct verify_sum { /* checksum of one object of this server's copy, being made piece by piece */
 	struct nfs4r_oid oid;
@@ -192,11 +197,11 @@ void admin_verify_walk_free(struct verify_walk *w);
 
 struct fix_job {
 	struct nfs4r_oid oid;
-	nfs4r_servers from;   /* whose copies are right */
-	bool content, names;  /* the object is gone or wrong here; names of it lead elsewhere on the disk */
+	nfs4r_servers from; /* whose copies are right */
+	bool content, names; /* the object is gone or wrong here; names of it lead elsewhere on the disk */
 	bool gone;
 	nfs4r_server_id took; /* out: from whom; 0: only names were wrong */
-	char why[300];	      /* out: why it could not be mended; empty: it was */
+	char why[300]; /* out: why it could not be mended; empty: it was */
 	void *owner;
 	struct fix_job *next;
 };
@@ -206,7 +211,7 @@ struct fix_job {
  * @from 0: any. Pure.
  */
 bool admin_fix_plan(const struct verify_side *const sides[NFS4R_SERVERS_MAX + 1], nfs4r_server_id self, nfs4r_server_id newest, nfs4r_server_id from, struct fix_job *job,
-	      const char **why);
+		    const char **why);
 const char *admin_fix_what(const struct fix_job *job); /* in words */
 
 struct fixer; /* some threads that mend */
@@ -234,7 +239,7 @@ struct verify_sink {
 
 struct verify_repair { /* make this copy equal, too */
 	nfs4r_server_id from; /* the server whose copy is right; 0: the majority's, else that of the server which made the newest version */
-	bool dry_run;	      /* only say what would be done */
+	bool dry_run; /* only say what would be done */
 };
 
 /* The whole comparison, on the caller's thread; the last line is {"result": ...} or {"error": ...}. @repair NULL: nothing is changed. */

@@ -13,9 +13,9 @@ struct pool;
 struct verify_serve;
 
 struct admin_state { /* eng->admin */
-	struct ctl *ctl;	/* the control socket; NULL: there is none. Written by the door at the start and the stop */
+	struct ctl *ctl; /* the control socket; NULL: there is none. Written by the door at the start and the stop */
 	struct pool *verifiers; /* sums for other servers; set before threads run */
-	struct admin_sums {	/* that a server has asked for; under eng->runtime.asked[server].lock */
+	struct admin_sums { /* that a server has asked for; under eng->runtime.asked[server].lock */
 		struct verify_serve *first, **tail; /* those that wait; the one that runs is none of them */
 		bool running;
 	} sums[NFS4R_SERVERS_MAX + 1]; /* by server */

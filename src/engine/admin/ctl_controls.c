@@ -164,12 +164,16 @@ static void copy_rows(struct nfs4r_engine *eng, struct rows *r)
 
 static const char *depth_name(uint32_t depth)
 {
-	return depth == NFS4R_SHALLOW ? "shallow" : depth == NFS4R_DEEP ? "deep" : depth == NFS4R_DEEP_PLUS ? "deep+" : "?";
+	return depth == NFS4R_SHALLOW ? "shallow" : depth == NFS4R_DEEP ? "deep" :
+		depth == NFS4R_DEEP_PLUS				? "deep+" :
+									  "?";
 }
 
 static const char *kind_name(uint32_t kind)
 {
-	return kind == NFS4R_PROPOSED ? "proposed" : kind == NFS4R_CREATED ? "created" : kind == NFS4R_MOVED ? "moved" : "?";
+	return kind == NFS4R_PROPOSED ? "proposed" : kind == NFS4R_CREATED ? "created" :
+		kind == NFS4R_MOVED					   ? "moved" :
+									     "?";
 }
 
 /* Of own claims only; null for those of others. */
@@ -209,7 +213,9 @@ static json_t *control_row(struct pathfinder *pf, const struct nfs4r_control_inf
 	snprintf(pid, sizeof(pid), "%u.%llu", i->pid.server, (unsigned long long)i->pid.seq);
 	row = json_pack("{s:o, s:o, s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:i, s:o}", "oid", oid_text(&i->control.oid), "path",
 			path_text(pf, &i->control.oid), "owner", i->owner, "depth", depth_name(i->control.depth), "kind",
-			kind_name(i->kind), "state", own && i->closing ? "closing" : i->won ? "won" : "proposing", "pid", pid,
+			kind_name(i->kind), "state", own && i->closing ? "closing" : i->won ? "won" :
+											      "proposing",
+			"pid", pid,
 			"acting", own ? json_boolean(i->acting) : json_null(), "acked_by_all",
 			own ? json_boolean(i->acked_by_all) : json_null(), "attempts", (int)i->prio.attempts, "below",
 			counts_below(i));
@@ -222,10 +228,7 @@ static json_t *control_row(struct pathfinder *pf, const struct nfs4r_control_inf
 
 static const char *wait_key(enum nfs4r_wait w)
 {
-	static const char *const keys[] = { [NFS4R_WAIT_OBJECT] = "object",   [NFS4R_WAIT_ELECTION] = "election",
-					    [NFS4R_WAIT_OTHERS] = "others",   [NFS4R_WAIT_PRIMARY] = "primary",
-					    [NFS4R_WAIT_ENTRY] = "entry",     [NFS4R_WAIT_LOCAL] = "local",
-					    [NFS4R_WAIT_REPLY] = "reply" };
+	static const char *const keys[] = { [NFS4R_WAIT_OBJECT] = "object", [NFS4R_WAIT_ELECTION] = "election", [NFS4R_WAIT_OTHERS] = "others", [NFS4R_WAIT_PRIMARY] = "primary", [NFS4R_WAIT_ENTRY] = "entry", [NFS4R_WAIT_LOCAL] = "local", [NFS4R_WAIT_REPLY] = "reply" };
 
 	return w < sizeof(keys) / sizeof(keys[0]) && keys[w] ? keys[w] : "?";
 }

@@ -94,7 +94,8 @@ static bool import_warning(const struct nfs4r_engine *eng, const struct ctl_fact
 		snprintf(out, len, "the import is running: the volume has only a part of the tree");
 	else if (skipped || changed)
 		snprintf(out, len, "the import skipped %llu objects and changed %llu: see import-skipped.txt and import-changed.txt in %.700s; "
-			 "when you have dealt with them, remove these files and restart this server", skipped, changed, eng->cfg.store_dir);
+				   "when you have dealt with them, remove these files and restart this server",
+			 skipped, changed, eng->cfg.store_dir);
 	else
 		return false;
 	return true;
@@ -128,12 +129,12 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 	bool recovers = !f->ready && !admin_is_forgetful(f);
 
 	json_object_set_new(out, "state",
-			    json_string(f->halted[0] ? "halted" :
-					f->starting[0] ? "starting" :
-					recovers     ? "recovering" :
-					view	     ? view :
-					importing    ? "importing" :
-						       "serving"));
+			    json_string(f->halted[0]	       ? "halted" :
+						f->starting[0] ? "starting" :
+						recovers       ? "recovering" :
+						view	       ? view :
+						importing      ? "importing" :
+								 "serving"));
 	if (f->halted[0])
 		json_object_set_new(out, "why", text(f->halted));
 	else if (f->starting[0])
@@ -143,9 +144,7 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 	else if (!recovers && importing)
 		import_why(out, f);
 	else if (f->view.trouble)
-		json_object_set_new(out, "why", json_sprintf("updates at all sites wait for this server, because no view has a majority without it: it cannot apply %s: %s; %s",
-							     engine_stuck_on(&f->view, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(f->view.trouble),
-							     engine_remedy(f->view.trouble)));
+		json_object_set_new(out, "why", json_sprintf("updates at all sites wait for this server, because no view has a majority without it: it cannot apply %s: %s; %s", engine_stuck_on(&f->view, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(f->view.trouble), engine_remedy(f->view.trouble)));
 }
 
 static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)
@@ -188,11 +187,11 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 				 "stable", num(p->stable), "lag_entries", num(behind), "lag_bytes", num(p->unreceived_bytes),
 				 "lag_seconds", (double)behind_ms / 1000);
 	json_t *row = json_pack("{s:i, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "differs", text(rs.differs), "host", text(e->host), "port",
-			 e->port, "version", rs.version[0] ? text(rs.version) : json_null(), "up", rs.up, "state", text(rs.state), "rtt_ms",
-			 rs.rtt_ms >= 0 ? json_real(rs.rtt_ms) : json_null(), "clock_ahead_ms",
-			 rs.clock_known ? json_real(rs.clock_ahead_ms) : json_null(), "has_of_our_log", ours, "we_have_of_its_log", theirs,
-			 "bytes_sent", num(rs.bytes_sent), "bytes_received", num(rs.bytes_received), "queued_bytes",
-			 num(rs.queued_bytes), "connects", num(rs.connects), "resent_messages", num(rs.resent));
+				e->port, "version", rs.version[0] ? text(rs.version) : json_null(), "up", rs.up, "state", text(rs.state), "rtt_ms",
+				rs.rtt_ms >= 0 ? json_real(rs.rtt_ms) : json_null(), "clock_ahead_ms",
+				rs.clock_known ? json_real(rs.clock_ahead_ms) : json_null(), "has_of_our_log", ours, "we_have_of_its_log", theirs,
+				"bytes_sent", num(rs.bytes_sent), "bytes_received", num(rs.bytes_received), "queued_bytes",
+				num(rs.queued_bytes), "connects", num(rs.connects), "resent_messages", num(rs.resent));
 	add_remarks(row, rs.up, &f->remarks[e->id]);
 	return row;
 }

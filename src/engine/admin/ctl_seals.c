@@ -64,8 +64,7 @@ static json_t *seals(const struct nfs4r_view *v)
 	json_t *out = json_array();
 
 	for (uint32_t i = 0; i < v->nseals; i++)
-		json_array_append_new(out, json_pack("{s:i, s:o, s:o}", "server", v->seals[i].log, "generation", num(NFS4R_GEN(v->seals[i].lsn)), "entry",
-						     num(v->seals[i].lsn & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1))));
+		json_array_append_new(out, json_pack("{s:i, s:o, s:o}", "server", v->seals[i].log, "generation", num(NFS4R_GEN(v->seals[i].lsn)), "entry", num(v->seals[i].lsn & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1))));
 	return out;
 }
 

@@ -45,7 +45,8 @@ static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts
 {
 	bool self = e->id == eng->cfg.rpc.self, voter = f->view.adopted.voters & NFS4R_BIT(e->id);
 	char why[NFS4R_WHY];
-	const char *state = self ? admin_view_state(eng, f, why, sizeof(why)) : f->view.fixed ? "member" : admin_view_other(eng, f, e->id);
+	const char *state = self ? admin_view_state(eng, f, why, sizeof(why)) : f->view.fixed ? "member" :
+												admin_view_other(eng, f, e->id);
 	uint64_t behind = self ? admin_own_lag(f) : admin_entries(f->peer[e->id].applied, f->end);
 
 	return json_pack("{s:i, s:o, s:i, s:b, s:b, s:b, s:s, s:o}", "server", e->id, "host", admin_json_text(e->host), "port", e->port,
@@ -63,8 +64,7 @@ static json_t *orders(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 		uint64_t epoch = self ? f->view.reconf_epoch : f->view.peer[s].reconf_epoch;
 
 		if (epoch > NFS4R_RECONF(f->view.adopted.num))
-			json_array_append_new(said, json_pack("{s:i, s:o, s:o}", "server", s, "epoch", num(epoch), "servers",
-							      ids(self ? f->view.reconf_set : f->view.peer[s].reconf_set)));
+			json_array_append_new(said, json_pack("{s:i, s:o, s:o}", "server", s, "epoch", num(epoch), "servers", ids(self ? f->view.reconf_set : f->view.peer[s].reconf_set)));
 	}
 	if (json_array_size(said))
 		return said;

@@ -13,9 +13,7 @@ static json_t *servers_json(const struct nfs4r_core_room *room)
 
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		if (room->of[s].known)
-			json_array_append_new(all, json_pack("{s:i, s:b, s:o, s:o, s:o, s:b}", "server", (int)s, "member", room->of[s].member, "tree",
-							     room_json(&room->of[s].space.tree), "inodes", room_json(&room->of[s].space.inodes), "store",
-							     room_json(&room->of[s].space.store), "shared", room->of[s].space.shared));
+			json_array_append_new(all, json_pack("{s:i, s:b, s:o, s:o, s:o, s:b}", "server", (int)s, "member", room->of[s].member, "tree", room_json(&room->of[s].space.tree), "inodes", room_json(&room->of[s].space.inodes), "store", room_json(&room->of[s].space.store), "shared", room->of[s].space.shared));
 	return all;
 }
 

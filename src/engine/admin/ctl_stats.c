@@ -38,9 +38,7 @@ static json_t *latency(const struct nfs4r_core_hist *h)
 	json_t *buckets = json_array();
 
 	for (uint32_t i = 0; i < NFS4R_CORE_BUCKETS; i++)
-		json_array_append_new(buckets, json_pack("{s:o, s:o}", "below_ms",
-							 i + 1 < NFS4R_CORE_BUCKETS ? num(UINT64_C(1) << i) : json_null(), "n",
-							 num(h->bucket[i])));
+		json_array_append_new(buckets, json_pack("{s:o, s:o}", "below_ms", i + 1 < NFS4R_CORE_BUCKETS ? num(UINT64_C(1) << i) : json_null(), "n", num(h->bucket[i])));
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "n", num(h->n), "mean_ms",
 			 h->n ? json_real((double)h->sum_ms / (double)h->n) : json_null(), "p50_ms",
 			 h->n ? json_real(admin_percentile(h, 50)) : json_null(), "p90_ms",

@@ -115,7 +115,8 @@ const char *admin_view_other(const struct nfs4r_engine *eng, const struct ctl_fa
 	if (f->view.peer[s].left)
 		return "shut down";
 	if (!(f->view.adopted.voters & NFS4R_BIT(s)))
-		return silent ? "learner, silent" : f->view.peer[s].caught_up ? "learner, caught up" : "learner";
+		return silent ? "learner, silent" : f->view.peer[s].caught_up ? "learner, caught up" :
+										"learner";
 	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_FORGOT)
 		return "needs full resync";
 	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_NEW)
@@ -125,8 +126,10 @@ const char *admin_view_other(const struct nfs4r_engine *eng, const struct ctl_fa
 	if (!silent && f->view.peer[s].trouble)
 		return "cannot apply";
 	if (f->view.adopted.members & NFS4R_BIT(s))
-		return silent ? "silent" : f->view.peer[s].joining ? "joining" : "member";
-	return silent ? "outside the view" : f->view.peer[s].caught_up ? "caught up" : "catching up";
+		return silent ? "silent" : f->view.peer[s].joining ? "joining" :
+								     "member";
+	return silent ? "outside the view" : f->view.peer[s].caught_up ? "caught up" :
+									 "catching up";
 }
 
 static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
@@ -135,9 +138,9 @@ static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 	char why[300];
 
 	json_t *out = json_pack("{s:i, s:b, s:s, s:o, s:o, s:o, s:o}", "server", s, "member", (f->view.adopted.members & NFS4R_BIT(s)) != 0, "state",
-			 admin_view_other(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
-			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "lag_entries", num(admin_entries(p->applied, f->end)),
-			 "lag_bytes", num(p->unreceived_bytes));
+				admin_view_other(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
+				f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "lag_entries", num(admin_entries(p->applied, f->end)),
+				"lag_bytes", num(p->unreceived_bytes));
 	if (out && f->view.peer[s].halted)
 		json_object_set_new(out, "halted", json_string(engine_halt_of_peer(f->view.peer[s].trouble, f->view.peer[s].halted_files, why, sizeof(why))));
 	else if (out && f->view.peer[s].known && f->view.peer[s].trouble)

@@ -21,23 +21,27 @@
 
 #include "engine/admin/admin_int.h"
 
-#define SLOTS 4096		    /* items, parked ones included */
-#define ACTIVE_MAX 512		    /* objects asked for at the same time */
-#define WEIGHT_MAX (16u << 20)	    /* bytes of their first pieces */
+#define SLOTS 4096 /* items, parked ones included */
+#define ACTIVE_MAX 512 /* objects asked for at the same time */
+#define WEIGHT_MAX (16u << 20) /* bytes of their first pieces */
 #define RETRY_MS 1000
 #define TRIES 5
-#define TRIES_BUSY 30		    /* while control or a lag explains the difference */
-#define BUSY_MS 30000		    /* ... and so long from the first such difference on */
+#define TRIES_BUSY 30 /* while control or a lag explains the difference */
+#define BUSY_MS 30000 /* ... and so long from the first such difference on */
 #define TRIES_REPAIR 2
-#define MENDS_MAX 3		    /* of one object */
+#define MENDS_MAX 3 /* of one object */
 #define PEER_WAIT_MS 10000
-#define ANSWER_MS 60000		    /* a peer has so long, plus 1 s for each SLOW_BYTES of the file */
+#define ANSWER_MS 60000 /* a peer has so long, plus 1 s for each SLOW_BYTES of the file */
 #define SLOW_BYTES (4u << 20)
 #define ASKS_MAX 3
 #define DIFFERENCES_MAX 10000
 #define PROGRESS_MS 500
 
-enum answer_state { ANSWER_NONE = 0, ANSWER_ASKED, ANSWER_HERE };
+enum answer_state {
+	ANSWER_NONE = 0,
+	ANSWER_ASKED,
+	ANSWER_HERE
+};
 
 struct answer { /* of one peer, for the current try. Under runs_lock */
 	enum answer_state state;
@@ -146,11 +150,7 @@ static void tell_progress(struct run *r, const char *phase)
 	double s = (double)(engine_now_ms() - r->started_ms) / 1000, rate = s > 0 ? (double)r->objects / s : 0;
 
 	r->progress_ms = engine_now_ms();
-	tell(r, json_pack("{s:{s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o}}", "progress", "phase", phase, "objects",
-			  num(r->objects), "total", num(r->total), "bytes", num(r->bytes), "differences", num(r->differences),
-			  "retrying", num(r->nparked), "seconds", s, "objects_per_second", rate, "bytes_per_second",
-			  s > 0 ? (double)r->bytes / s : 0.0, "eta_seconds",
-			  rate > 0 && r->total >= r->objects ? json_real((double)(r->total - r->objects) / rate) : json_null()));
+	tell(r, json_pack("{s:{s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o}}", "progress", "phase", phase, "objects", num(r->objects), "total", num(r->total), "bytes", num(r->bytes), "differences", num(r->differences), "retrying", num(r->nparked), "seconds", s, "objects_per_second", rate, "bytes_per_second", s > 0 ? (double)r->bytes / s : 0.0, "eta_seconds", rate > 0 && r->total >= r->objects ? json_real((double)(r->total - r->objects) / rate) : json_null()));
 }
 
 static void tell_difference(struct run *r, const struct item *it, nfs4r_server_id peer)
@@ -158,9 +158,7 @@ static void tell_difference(struct run *r, const struct item *it, nfs4r_server_i
 	const struct verify_side *here = &it->sum.side, *there = &it->answer[peer].side;
 	char oid[NFS4R_OID_STRLEN];
 
-	tell(r, json_pack("{s:{s:o, s:s, s:i, s:s, s:o, s:o}}", "difference", "path", text(it->found.path), "oid",
-			  nfs4r_oid_str(&it->found.oid, oid), "server", peer, "what", admin_verify_what(here, there), "here",
-			  admin_verify_side_json(here), "there", admin_verify_side_json(there)));
+	tell(r, json_pack("{s:{s:o, s:s, s:i, s:s, s:o, s:o}}", "difference", "path", text(it->found.path), "oid", nfs4r_oid_str(&it->found.oid, oid), "server", peer, "what", admin_verify_what(here, there), "here", admin_verify_side_json(here), "there", admin_verify_side_json(there)));
 }
 
 static void tell_odd(struct run *r, const struct item *it, nfs4r_server_id server, const struct verify_side *side)
@@ -171,8 +169,7 @@ static void tell_odd(struct run *r, const struct item *it, nfs4r_server_id serve
 
 	r->odd += side->odd;
 	while ((name = admin_verify_odd_next(side, &at, &what)))
-		tell(r, json_pack("{s:{s:o, s:o, s:s, s:i, s:s}}", "name", "directory", text(it->found.path), "name", text(name), "oid",
-				  nfs4r_oid_str(&it->found.oid, oid), "server", server, "what", what));
+		tell(r, json_pack("{s:{s:o, s:o, s:s, s:i, s:s}}", "name", "directory", text(it->found.path), "name", text(name), "oid", nfs4r_oid_str(&it->found.oid, oid), "server", server, "what", what));
 }
 
 /* ---- peers ---- */
@@ -384,7 +381,7 @@ static bool has_vanished(struct run *r, const struct item *it)
 	struct nfs4r_dirent ent;
 
 	return it->sum.side.status == NFS4R_ORPHAN && it->found.name.len &&
-	       (!nfs4r_store_lookup(r->eng->store, &it->found.dir, &it->found.name, &ent) || !nfs4r_oid_eq(&ent.oid, &it->found.oid));
+		(!nfs4r_store_lookup(r->eng->store, &it->found.dir, &it->found.name, &ent) || !nfs4r_oid_eq(&ent.oid, &it->found.oid));
 }
 
 static void report(struct run *r, const struct item *it)
@@ -638,7 +635,8 @@ static void tell_result(struct run *r)
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 		if (r->peer[id].unreachable)
 			json_array_append_new(unreachable, num(id));
-	int status = r->differences || r->odd || r->left || (r->repair && r->repair->dry_run && r->repaired) ? 1 : json_array_size(unreachable) ? 2 : 0;
+	int status = r->differences || r->odd || r->left || (r->repair && r->repair->dry_run && r->repaired) ? 1 : json_array_size(unreachable) ? 2 :
+																		  0;
 
 	json_t *out = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:f, s:i}", "path", text(r->path), "objects",
 				num(r->objects), "bytes", num(r->bytes), "differences", num(r->differences), "names", num(r->odd), "changing",
@@ -646,8 +644,7 @@ static void tell_result(struct run *r)
 				"unreachable", unreachable, "seconds", (double)(engine_now_ms() - r->started_ms) / 1000, "status", status);
 	add_imports(r, out);
 	if (r->repair)
-		json_object_update_new(out, json_pack("{s:o, s:o, s:b, s:o}", "repaired", num(r->repaired), "unrepaired", num(r->left), "dry_run", r->repair->dry_run, "list",
-						      r->list.path[0] ? text(r->list.path) : json_null()));
+		json_object_update_new(out, json_pack("{s:o, s:o, s:b, s:o}", "repaired", num(r->repaired), "unrepaired", num(r->left), "dry_run", r->repair->dry_run, "list", r->list.path[0] ? text(r->list.path) : json_null()));
 	tell(r, json_pack("{s:o}", "result", out));
 }
 

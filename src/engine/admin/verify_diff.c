@@ -5,7 +5,7 @@
 bool admin_verify_differs(const struct verify_side *here, const struct verify_side *there)
 {
 	return here->status != NFS4R_OK || there->status != NFS4R_OK || here->version != there->version ||
-	       memcmp(here->sum, there->sum, sizeof(here->sum)) != 0;
+		memcmp(here->sum, there->sum, sizeof(here->sum)) != 0;
 }
 
 static bool is_missing(const struct verify_side *s)

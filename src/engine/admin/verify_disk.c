@@ -37,7 +37,8 @@ const char *admin_verify_odd_next(const struct verify_side *side, uint32_t *at, 
 	if (*at + 2 > len || !memchr(all + *at, '\0', len - *at)) /* from another server it may be anything */
 		return NULL;
 	end = *at + (uint32_t)strlen(all + *at);
-	*what = all[*at] == '+' ? "on the disk, and not in the volume" : all[*at] == '-' ? "in the volume, and not on the disk" : "another object on the disk than in the volume";
+	*what = all[*at] == '+' ? "on the disk, and not in the volume" : all[*at] == '-' ? "in the volume, and not on the disk" :
+											   "another object on the disk than in the volume";
 	const char *name = all + *at + 1;
 	*at = end + 1;
 	return name;

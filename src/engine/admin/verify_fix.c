@@ -69,7 +69,7 @@ static nfs4r_servers whole(const struct verify_side *const sides[])
 }
 
 bool admin_fix_plan(const struct verify_side *const sides[NFS4R_SERVERS_MAX + 1], nfs4r_server_id self, nfs4r_server_id newest, nfs4r_server_id from, struct fix_job *job,
-	      const char **why)
+		    const char **why)
 {
 	const struct verify_side *here = sides[self];
 	nfs4r_servers right = whose(sides, newest, from);
@@ -101,7 +101,8 @@ bool admin_fix_plan(const struct verify_side *const sides[NFS4R_SERVERS_MAX + 1]
 
 const char *admin_fix_what(const struct fix_job *job)
 {
-	return job->gone ? "was gone" : job->content ? "content or attributes" : "names";
+	return job->gone ? "was gone" : job->content ? "content or attributes" :
+						       "names";
 }
 
 /* ---- the threads ---- */

@@ -178,7 +178,8 @@ void admin_verify_sum_begin(struct nfs4r_engine *eng, struct verify_sum *s, cons
 	if (st == NFS4R_OK) {
 		sha256_init(&s->sha);
 		put_attrs(s, &a);
-		s->side.bytes = s->row.type == NFS4R_TYPE_FILE ? a.size : s->row.type == NFS4R_TYPE_DIR ? s->row.nentries : 0;
+		s->side.bytes = s->row.type == NFS4R_TYPE_FILE ? a.size : s->row.type == NFS4R_TYPE_DIR ? s->row.nentries :
+													  0;
 		if (s->row.type == NFS4R_TYPE_SYMLINK)
 			st = put_linktext(eng, s);
 		if (st == NFS4R_OK)

@@ -10,7 +10,7 @@
 nfs4r_servers membership_begin(struct nfs4r_engine *eng, nfs4r_servers logs);
 void membership_start(struct nfs4r_engine *eng); /* say how they differ from the configuration */
 void membership_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg); /* fills in who the transport's peers are */
-void membership_tell(struct nfs4r_engine *eng);	/* the transport, which runs */
+void membership_tell(struct nfs4r_engine *eng); /* the transport, which runs */
 void membership_adopted(struct nfs4r_engine *eng); /* ACT_SERVERS */
 /* What a server that was taken out has to be told. Returns @buf. */
 const char *membership_come_back(const struct nfs4r_engine *eng, char *buf, size_t len);
@@ -35,8 +35,8 @@ struct retention_facts {
 	nfs4r_servers retained_for, late; /* as nfs4r_core_retained_for() */
 };
 void membership_retention_init(struct nfs4r_engine *eng);
-void membership_retention_look_at_bound(struct nfs4r_engine *eng);				/* eng->lock held */
-void membership_retention_collect(struct nfs4r_engine *eng, struct retention_facts *f);	/* eng->lock held */
+void membership_retention_look_at_bound(struct nfs4r_engine *eng); /* eng->lock held */
+void membership_retention_collect(struct nfs4r_engine *eng, struct retention_facts *f); /* eng->lock held */
 /* What an administrator should know before the bound is passed, and after. False: nothing. */
 bool membership_retention_warning(const struct nfs4r_engine *eng, const struct retention_facts *f, char *text, size_t len);
 

@@ -65,7 +65,9 @@ static void take(struct nfs4r_engine *eng, const struct nfs4r_view *v)
 {
 	bool by_view = v->nbook || v->servers != set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers);
 	bool changed = v->nbook || v->epoch; /* else who is only written down here never was a server: a first view has but got its secret (log 6.13) */
-	struct nfs4r_rpc_servers next = { .view = !by_view ? 0 : v->num ? v->num : FIRST_VIEW, .gone = changed && by_view ? once(eng, v) & ~v->servers : 0 };
+	struct nfs4r_rpc_servers next = { .view = !by_view ? 0 : v->num ? v->num :
+									  FIRST_VIEW,
+					  .gone = changed && by_view ? once(eng, v) & ~v->servers : 0 };
 
 	if (v->nbook)
 		list_from_addresses(&next, v);
@@ -118,7 +120,8 @@ void membership_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg
 const char *membership_come_back(const struct nfs4r_engine *eng, char *buf, size_t len)
 {
 	snprintf(buf, len, "this server was removed from the volume and serves nothing. Stop it; to bring it back, move away the Store directory and the content of the exported "
-		 "directory, start it, and run `nfs4rctl server add %u ADDRESS` at a member", eng->cfg.rpc.self);
+			   "directory, start it, and run `nfs4rctl server add %u ADDRESS` at a member",
+		 eng->cfg.rpc.self);
 	return buf;
 }
 
@@ -155,7 +158,8 @@ static void say_difference(struct nfs4r_engine *eng, nfs4r_server_id s)
 	else if (eng->membership.servers & NFS4R_BIT(s))
 		snprintf(where, sizeof(where), "a server of the volume");
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is %s, but the configuration of this server %s: correct its Server blocks%s", eng->cfg.volume_name, s, where,
-		   !said ? "lacks it" : is ? "says another address" : "names it (to add it: nfs4rctl server add)",
+		   !said ? "lacks it" : is ? "says another address" :
+					     "names it (to add it: nfs4rctl server add)",
 		   s == eng->cfg.rpc.self && is ? "; this server listens at the configured address, and the others connect to the first one" : "");
 }
 

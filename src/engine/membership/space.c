@@ -42,7 +42,7 @@ struct spacer {
 	bool running, stop; /* stop: under lock */
 	int tree_fd, store_fd;
 	struct nfs4r_limits limits;
-	bool refusing;   /* the thread's */
+	bool refusing; /* the thread's */
 	uint32_t quotas; /* QUOTA_*: what was said last; the thread's */
 	struct nfs4r_remarks remarks; /* the thread's, but for the first measurement */
 	uint64_t remarked_ms;
@@ -65,7 +65,8 @@ static uint64_t spare_of(const struct nfs4r_room *store)
 {
 	uint64_t want = store->total / SPARE_SHARE;
 
-	return want < SPARE_MIN ? SPARE_MIN : want > SPARE_MAX ? SPARE_MAX : want;
+	return want < SPARE_MIN ? SPARE_MIN : want > SPARE_MAX ? SPARE_MAX :
+								 want;
 }
 
 static void keep_spare(struct nfs4r_engine *eng, const struct nfs4r_room *store)
@@ -101,7 +102,8 @@ static bool measure_all(struct spacer *s, struct nfs4r_space *out)
 
 static uint32_t import_is(enum import_phase phase)
 {
-	return phase == IMPORT_RUNNING ? NFS4R_IS_IMPORTING : phase == IMPORT_STOPPED ? NFS4R_IS_IMPORT_STOPPED : 0;
+	return phase == IMPORT_RUNNING ? NFS4R_IS_IMPORTING : phase == IMPORT_STOPPED ? NFS4R_IS_IMPORT_STOPPED :
+											0;
 }
 
 static void remark(struct spacer *s)
@@ -149,7 +151,7 @@ static void say(struct spacer *s, const struct nfs4r_core_room *room)
 
 	if (refuses && !s->refusing)
 		engine_log_often(eng, SAYING_ROOM, 0, NFS4R_LOG_WARN, "volume %s: updates that need space are refused with \"no space\" at all sites: %s; remove files, or enlarge that file system",
-			   eng->cfg.volume_name, text);
+				 eng->cfg.volume_name, text);
 	else if (!refuses && s->refusing)
 		engine_log_often(eng, SAYING_ROOM, 0, NFS4R_LOG_INFO, "volume %s: every server has space again: updates are no longer refused", eng->cfg.volume_name);
 	s->refusing = refuses;
@@ -169,7 +171,8 @@ static void say_quotas(struct spacer *s)
 	if (kinds && kinds != s->quotas)
 		engine_log(eng, NFS4R_LOG_WARN,
 			   "volume %s: %s are enforced on the file system of the exported directory: if a quota refuses an update of another server, this server leaves the "
-			   "view until there is space. Turn quotas off: %s", eng->cfg.volume_name, what, engine_quota_remedy(&f));
+			   "view until there is space. Turn quotas off: %s",
+			   eng->cfg.volume_name, what, engine_quota_remedy(&f));
 	else if (!kinds && s->quotas)
 		engine_log(eng, NFS4R_LOG_INFO, "volume %s: quotas are no longer enforced on the file system of the exported directory", eng->cfg.volume_name);
 	s->quotas = kinds;
@@ -184,7 +187,8 @@ static void say_live(struct spacer *s)
 		engine_log(s->eng, NFS4R_LOG_WARN,
 			   "volume %s: the file system of the exported directory is mounted without %s: set-id programs and device nodes that clients create also work for the users of this machine. "
 			   "Mount it with nosuid,nodev, in a directory of mode 0700",
-			   s->eng->cfg.volume_name, suid && dev ? "nosuid and nodev" : suid ? "nosuid" : "nodev");
+			   s->eng->cfg.volume_name, suid && dev ? "nosuid and nodev" : suid ? "nosuid" :
+											      "nodev");
 }
 
 /* ---- after a halt for want of room (log 4.15) ---- */
@@ -314,10 +318,11 @@ enum nfs4r_status membership_space_begin(struct spacer *s, char *why)
 	try_names(s, &names);
 	if (names.folds) {
 		snprintf(why, NFS4R_WHY, "the file system of the exported directory treats different names as equal (upper and lower case, or two encodings of a letter): files that clients "
-			 "distinguish would be one file here. Export a directory without that property (ext4: chattr -F on an empty directory)");
+					 "distinguish would be one file here. Export a directory without that property (ext4: chattr -F on an empty directory)");
 		return NFS4R_BADCONFIG;
 	}
-	s->limits.text_max = names.text_max ? names.text_max : before ? before->text_max : 0;
+	s->limits.text_max = names.text_max ? names.text_max : before ? before->text_max :
+									0;
 	say_quotas(s);
 	say_live(s);
 	measure(s);

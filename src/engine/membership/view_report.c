@@ -22,11 +22,11 @@ struct view_seen { /* what was said last; under eng->lock */
 	nfs4r_servers members, voters;
 	uint32_t era;
 	bool joining, had_lease, lease_said;
-	bool newcomer;			 /* this server was added since its start */
+	bool newcomer; /* this server was added since its start */
 	uint64_t away_ms, lease_lost_ms; /* since when; 0 = not */
 	enum nfs4r_memory memory;
-	bool forgot;			 /* this server, at any time since its start */
-	nfs4r_servers forgetful;	 /* others, by their own word */
+	bool forgot; /* this server, at any time since its start */
+	nfs4r_servers forgetful; /* others, by their own word */
 	uint64_t unended_ms[NFS4R_SERVERS_MAX + 1]; /* a forgetful one waits for the end of its log; 0 = not, UINT64_MAX = said */
 };
 
@@ -94,7 +94,8 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 	}
 	if (v->peer[s].trouble && v->peer[s].silent_ms < eng->cfg.silence_ms) {
 		say_member("server %u was removed from the active view: it cannot apply an update (%s), its log and status say which; members now %s. Only operations on controls that it "
-		    "could not release wait for it", s, nfs4r_status_str(v->peer[s].trouble), members);
+			   "could not release wait for it",
+			   s, nfs4r_status_str(v->peer[s].trouble), members);
 		return;
 	}
 	if (v->removing == s)
@@ -149,8 +150,7 @@ static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 	if (eng->membership.seen->lease_said || (!eng->membership.seen->had_lease && since_s(eng->membership.seen->lease_lost_ms) * 1000 < 2 * eng->cfg.lease_ms))
 		return;
 	eng->membership.seen->lease_said = true;
-	say(eng, "this server has no lease: fewer than a majority of the servers answer it. %s", eng->cfg.stale_reads ?
-		"Its clients read its own copy (Stale_Reads); all other operations wait" : "Its clients wait");
+	say(eng, "this server has no lease: fewer than a majority of the servers answer it. %s", eng->cfg.stale_reads ? "Its clients read its own copy (Stale_Reads); all other operations wait" : "Its clients wait");
 }
 
 bool membership_view_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
@@ -158,7 +158,8 @@ bool membership_view_is_strange(const struct nfs4r_engine *eng, char *why, size_
 	if (!eng->start.found[0] || replicate_staging_is_name(eng->start.found) || eng->cfg.import)
 		return false;
 	snprintf(why, len, "the store in %s is new but the exported directory is not empty (it has '%s'): set Import = true on exactly one server to import "
-		 "its tree as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, eng->start.found);
+			   "its tree as the volume's first copy, and start the others with an empty directory",
+		 eng->cfg.store_dir, eng->start.found);
 	return true;
 }
 
@@ -176,7 +177,8 @@ static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v
 	}
 	if (v->memory == NFS4R_MEMORY_FORGOT && !v->learner && !v->taken_out) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the other servers know a later state of this server than its store in %s has: the store is new, or was restored from an older copy. "
-			   "It grants and serves nothing; when the others have removed it and ended its log, it copies everything from them", eng->cfg.volume_name,
+						"It grants and serves nothing; when the others have removed it and ended its log, it copies everything from them",
+			   eng->cfg.volume_name,
 			   eng->cfg.store_dir);
 	}
 	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && !eng->membership.seen->newcomer)
@@ -203,7 +205,8 @@ static void say_unended(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 		return;
 	*since = UINT64_MAX;
 	say_of(eng, SAYING_UNENDED, s, NFS4R_LOG_WARN, "%s %u lost its store, or has an old one, and had controls that may cover updates which no other server has: it waits until it is "
-	       "abandoned: run `nfs4rctl abandon %u` at a member", s == eng->cfg.rpc.self ? "this server," : "server", s, s);
+						       "abandoned: run `nfs4rctl abandon %u` at a member",
+	       s == eng->cfg.rpc.self ? "this server," : "server", s, s);
 }
 
 static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
@@ -226,14 +229,11 @@ static void say_own_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_vi
 	bool spared = __builtin_popcountll(v->adopted.members & v->adopted.voters & ~NFS4R_BIT(eng->cfg.rpc.self)) > __builtin_popcountll(v->adopted.voters) / 2;
 
 	if (!v->trouble)
-		say(eng, "%s", v->member ? "this server applied the update that it could not apply" :
-					   "this server applied the update that it could not apply: it catches up and becomes a member again");
+		say(eng, "%s", v->member ? "this server applied the update that it could not apply" : "this server applied the update that it could not apply: it catches up and becomes a member again");
 	else
 		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: this server cannot apply %s: %s; %s. %s", eng->cfg.volume_name,
-			   engine_stuck_on(v, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(v->trouble), engine_remedy(v->trouble), !v->member ?
-			   "This server stays outside the active view until then, and returns by itself" : spared ?
-			   "This server releases its controls and withdraws from the active view, so that the others do not wait for it. It returns by itself, without a restart" :
-			   "No view has a majority without this server, so updates at all sites wait for it");
+			   engine_stuck_on(v, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(v->trouble), engine_remedy(v->trouble), !v->member ? "This server stays outside the active view until then, and returns by itself" : spared ? "This server releases its controls and withdraws from the active view, so that the others do not wait for it. It returns by itself, without a restart" :
+																														     "No view has a majority without this server, so updates at all sites wait for it");
 }
 
 static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
@@ -252,7 +252,8 @@ static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 			       engine_halt_of_peer(is, v->peer[s].halted_files, why, sizeof(why)));
 		else if (is && !eng->membership.seen->trouble[s])
 			say_of(eng, SAYING_TROUBLE, s, NFS4R_LOG_WARN, "server %u reports that it cannot apply an update: %s. Remedy, at that server: %s. Until then it is removed from the active "
-			       "view, if the others have a majority", s, nfs4r_status_str(is), engine_remedy(is));
+								       "view, if the others have a majority",
+			       s, nfs4r_status_str(is), engine_remedy(is));
 		eng->membership.seen->trouble[s] = is;
 	}
 }
@@ -301,7 +302,8 @@ void membership_view_start(struct nfs4r_engine *eng)
 	if (__builtin_popcount(v.adopted.voters) == 2)
 		engine_log(eng, NFS4R_LOG_WARN,
 			   "volume %s: with two servers, neither serves while the other is away, because one server is not a majority; use three, or Lease = 0, which "
-			   "allows reads", eng->cfg.volume_name);
+			   "allows reads",
+			   eng->cfg.volume_name);
 }
 
 /* ---- times that do not fit; the timer's thread, no lock held ---- */
@@ -323,7 +325,8 @@ void membership_view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 		eng->membership.rtt_said_ms[s] = rs.rtt_ms;
 		engine_log(eng, NFS4R_LOG_WARN,
 			   "volume %s: the round trip to server %u takes %.0f ms: Lease = %u and Failure_Timeout = %u are too short for it, and servers that are only slow will be "
-			   "removed; write Max_Round_Trip = %.0f or more, and neither of the two keys in Tuning, on every server", eng->cfg.volume_name, s, rs.rtt_ms,
+			   "removed; write Max_Round_Trip = %.0f or more, and neither of the two keys in Tuning, on every server",
+			   eng->cfg.volume_name, s, rs.rtt_ms,
 			   eng->cfg.lease_ms, eng->cfg.silence_ms, rs.rtt_ms + 1);
 	}
 }
@@ -367,5 +370,6 @@ void membership_view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint
 	eng->membership.late_due_ms = now + LATE_EVERY_MS;
 	engine_log(eng, NFS4R_LOG_WARN,
 		   "volume %s: this server did not run for %.1f s: it was suspended, or its processors or the disk under %s are overloaded. Its lease is %u ms; without a "
-		   "lease its clients wait, and the others remove it from the view", eng->cfg.volume_name, (double)late_ms / 1000, eng->cfg.store_dir, eng->cfg.lease_ms);
+		   "lease its clients wait, and the others remove it from the view",
+		   eng->cfg.volume_name, (double)late_ms / 1000, eng->cfg.store_dir, eng->cfg.lease_ms);
 }

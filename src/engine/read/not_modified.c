@@ -20,7 +20,7 @@
 
 #include "engine/read/read_int.h"
 
-#define WAITS 5		   /* op_wait_ms for a promise, as long as more of the owner's log comes; on a slow link a window of it takes half a minute */
+#define WAITS 5 /* op_wait_ms for a promise, as long as more of the owner's log comes; on a slow link a window of it takes half a minute */
 #define IMPATIENT_MS 10000 /* after a promise that was not kept */
 #define MAPS 16
 

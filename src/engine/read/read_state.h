@@ -11,7 +11,7 @@ struct promises;
 struct reads;
 
 struct read_state { /* eng->read */
-	struct reads *reads;	   /* router.c; has its own lock; set before threads run */
+	struct reads *reads; /* router.c; has its own lock; set before threads run */
 	struct promises *promises; /* not_modified.c; the same */
 	nfs4r_servers here; /* under lock: what is asked of these may be read here by now; a task of the executors looks */
 

@@ -38,10 +38,10 @@ struct reads {
 	pthread_mutex_t lock;
 	pthread_cond_t cond; /* copy_bytes became less */
 	uint64_t copy_bytes; /* asked for by read_copy() and not here yet */
-	bool closed;	     /* the engine stops: nothing is asked any more, for nobody would end it */
+	bool closed; /* the engine stops: nothing is asked any more, for nobody would end it */
 	struct ask *_Atomic waiting; /* for somebody to ask */
 	_Atomic uint32_t asked; /* under way to peers */
-	uint64_t next_id;    /* begins anywhere: a late answer to a question of this server's former life must not be that to one of now */
+	uint64_t next_id; /* begins anywhere: a late answer to a question of this server's former life must not be that to one of now */
 	struct ask *bucket[BUCKETS];
 };
 

@@ -420,9 +420,9 @@ static bool ends_here(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, u
 static enum nfs4r_status here_data(struct nfs4r_engine *eng, struct nfs4r_read *rd, const struct nfs4r_lhandle *h)
 {
 	const struct nfs4r_lops *l = eng->ops;
-	uint32_t len = rd->type == NFS4R_RD_READ    ? (uint32_t)(rd->length < NFS4R_IO_MAX ? rd->length : NFS4R_IO_MAX) :
-		       rd->type == NFS4R_RD_READLINK ? NFS4R_PATH_MAX :
-						       NFS4R_XATTR_VALUE_MAX;
+	uint32_t len = rd->type == NFS4R_RD_READ ? (uint32_t)(rd->length < NFS4R_IO_MAX ? rd->length : NFS4R_IO_MAX) :
+		rd->type == NFS4R_RD_READLINK	 ? NFS4R_PATH_MAX :
+						   NFS4R_XATTR_VALUE_MAX;
 	struct nfs4r_buf *b = nfs4r_buf_new(len);
 	enum nfs4r_status st;
 

@@ -85,7 +85,7 @@ static bool is_blank(struct nfs4r_engine *eng, const struct nfs4r_part *p, const
 
 /* A stranger's object is left alone. */
 enum nfs4r_status replicate_made_before(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *dirh, const char *name,
-				    struct nfs4r_lhandle *made)
+					struct nfs4r_lhandle *made)
 {
 	struct nfs4r_attrs post = { 0 };
 	struct nfs4r_oid other;
@@ -320,7 +320,8 @@ static enum nfs4r_status apply_part(struct nfs4r_engine *eng, struct nfs4r_entry
 enum nfs4r_status replicate_apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask, bool aside)
 {
 	bool partial = !aside && replicate_staging_is_partial(e, mask);
-	enum nfs4r_status st = aside ? replicate_staging_aside(eng, e, mask) : partial ? replicate_staging_apply(eng, e, mask) : NFS4R_OK;
+	enum nfs4r_status st = aside ? replicate_staging_aside(eng, e, mask) : partial ? replicate_staging_apply(eng, e, mask) :
+											 NFS4R_OK;
 
 	for (uint32_t i = 0; i < e->nparts && !partial && !aside && st == NFS4R_OK; i++) {
 		st = mask & 1u << i ? apply_part(eng, e, &e->parts[i]) : NFS4R_OK;

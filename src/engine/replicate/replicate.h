@@ -12,7 +12,7 @@ void replicate_sender_begin(struct distributor *d); /* nothing is sent before: i
 void replicate_sender_stop(struct distributor *d);
 void replicate_sender_destroy(struct distributor *d);
 void replicate_sender_keep(struct distributor *d, struct nfs4r_entry *e); /* newest own entry, while it may be sent soon */
-void replicate_sender_forget(struct distributor *d, nfs4r_lsn until);	     /* everybody has the own log up to here */
+void replicate_sender_forget(struct distributor *d, nfs4r_lsn until); /* everybody has the own log up to here */
 void replicate_sender_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until);
 /* Entries for @to are queued here, or on the wire. Transport's thread only. */
 bool replicate_sender_on_its_way(struct distributor *d, nfs4r_server_id to);
@@ -29,7 +29,7 @@ void replicate_apply_drop(struct nfs4r_engine *eng, void *arg); /* a task that n
 enum nfs4r_status replicate_apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask, bool aside);
 /* What has the name is taken for what @p made before a crash: of its type, without bytes, and no other object. EXIST: it is something else. */
 enum nfs4r_status replicate_made_before(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *dirh, const char *name,
-				    struct nfs4r_lhandle *made);
+					struct nfs4r_lhandle *made);
 
 /* ---- staging_dir.c ---- */
 #define STAGING_NAME ".nfs4r-hold"
@@ -45,17 +45,17 @@ enum nfs4r_status replicate_staging_apply(struct nfs4r_engine *eng, struct nfs4r
 /* Steps of a repair; all find their work done when they are made again. */
 enum nfs4r_status replicate_staging_find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out); /* @oid NULL: the directory itself */
 enum nfs4r_status replicate_staging_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs, const char *linktext,
-			    struct nfs4r_lhandle *out);
+					 struct nfs4r_lhandle *out);
 enum nfs4r_status replicate_staging_drop(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 enum nfs4r_status replicate_staging_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h,
-			    const struct nfs4r_oid *oid);
+					 const struct nfs4r_oid *oid);
 /* Park what @name means, unless it is @want (may be NULL). What is not the volume's stays, unless @want needs the place: then it becomes a stray. */
 enum nfs4r_status replicate_staging_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *want);
 /* What has the name, and is no object of the volume, moves to the hidden directory, for people. */
 enum nfs4r_status replicate_staging_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name);
 /* Give the object the name, which is free. A directory that is not in the hidden one stays where it is. */
 enum nfs4r_status replicate_staging_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
-			     const struct nfs4r_lhandle *h);
+					  const struct nfs4r_lhandle *h);
 bool replicate_staging_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid); /* has it a name in @dir? */
 /* Is what has the name in the hidden directory, @dirh, what a repair that was broken off made for the object, and the store never heard of? */
 bool replicate_staging_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, struct nfs4r_oid *oid);

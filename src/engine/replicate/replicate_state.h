@@ -12,8 +12,8 @@ struct pool;
 
 struct replicate_state { /* eng->replicate; no lock needed */
 	struct distributor *distributor; /* sender.c; has its own locks; set before threads run */
-	struct pool *appliers;		 /* set before threads run */
-	_Atomic uint64_t apply_said_ms;	 /* when the log last said that an update cannot be applied (applier.c) */
+	struct pool *appliers; /* set before threads run */
+	_Atomic uint64_t apply_said_ms; /* when the log last said that an update cannot be applied (applier.c) */
 
 	/* staging_dir.c */
 	_Atomic bool staging_exists; /* the hidden directory may be there */

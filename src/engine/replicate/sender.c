@@ -19,11 +19,11 @@
 #include "base/locked.h"
 #include "engine/replicate/replicate.h"
 
-#define RECENT 16384		/* own entries kept in memory at most */
-#define BATCH_ENTRIES 256	/* entries of one message */
-#define BATCH_BYTES (1u << 20)	/* payload of one message, about */
-#define FUZZY_WAIT_MS 1000	/* for an update that is being executed, of whose bytes some may have been read */
-#define GAP_US 4000		/* from one message of a stream to the next; little beside any round trip that is worth replicating over */
+#define RECENT 16384 /* own entries kept in memory at most */
+#define BATCH_ENTRIES 256 /* entries of one message */
+#define BATCH_BYTES (1u << 20) /* payload of one message, about */
+#define FUZZY_WAIT_MS 1000 /* for an update that is being executed, of whose bytes some may have been read */
+#define GAP_US 4000 /* from one message of a stream to the next; little beside any round trip that is worth replicating over */
 
 struct range {
 	struct range *next;
@@ -40,8 +40,8 @@ struct peer_sender {
 	struct range *head, *last;
 	nfs4r_lsn queued; /* of the own log, over this connection */
 	struct nfs4r_msg *positions; /* to be sent, or NULL */
-	nfs4r_lsn stable;	     /* of its log here, as the newest ones say */
-	bool urgent;		     /* they wait for no gap */
+	nfs4r_lsn stable; /* of its log here, as the newest ones say */
+	bool urgent; /* they wait for no gap */
 	uint64_t generation; /* connection; what belongs to an older one is dropped */
 };
 
@@ -50,7 +50,7 @@ struct distributor {
 	pthread_mutex_t lock;
 	bool begun, stop;
 	struct nfs4r_entry *recent[RECENT]; /* by lsn % RECENT */
-	nfs4r_lsn first, last;		    /* kept: first..last; first > last = none */
+	nfs4r_lsn first, last; /* kept: first..last; first > last = none */
 	uint64_t payload_bytes;
 	struct peer_sender peers[NFS4R_SERVERS_MAX + 1];
 };

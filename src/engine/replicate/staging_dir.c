@@ -126,7 +126,7 @@ enum nfs4r_status replicate_staging_find(struct nfs4r_engine *eng, const struct 
 }
 
 enum nfs4r_status replicate_staging_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs, const char *linktext,
-			    struct nfs4r_lhandle *out)
+					 struct nfs4r_lhandle *out)
 {
 	char name[NFS4R_OID_STRLEN];
 	struct nfs4r_attrs post = { 0 };
@@ -181,7 +181,7 @@ bool replicate_staging_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lh
 }
 
 enum nfs4r_status replicate_staging_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h,
-			    const struct nfs4r_oid *oid)
+					 const struct nfs4r_oid *oid)
 {
 	char to[NFS4R_OID_STRLEN];
 	struct nfs4r_lhandle dir;
@@ -242,7 +242,7 @@ enum nfs4r_status replicate_staging_clear(struct nfs4r_engine *eng, const struct
 }
 
 enum nfs4r_status replicate_staging_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
-			     const struct nfs4r_lhandle *h)
+					  const struct nfs4r_lhandle *h)
 {
 	char from[NFS4R_OID_STRLEN];
 	struct nfs4r_lhandle dir;

@@ -241,8 +241,9 @@ static bool write_list(struct save *s, const char *line)
 		return false;
 	}
 	fprintf(s->list, "%s\n"
-		"These updates had reached no other server when its log was ended, and the others have continued without them. Times are UTC; paths are those\n"
-		"on this server before the resync. Copies of the affected files, as they were then, are below files/ (by-oid/ for files without a path).\n\n", line);
+			 "These updates had reached no other server when its log was ended, and the others have continued without them. Times are UTC; paths are those\n"
+			 "on this server before the resync. Copies of the affected files, as they were then, are below files/ (by-oid/ for files without a path).\n\n",
+		line);
 	for (uint32_t i = 0; i < s->r->nseals; i++) {
 		struct nfs4r_entry *e;
 

@@ -136,7 +136,9 @@ static enum nfs4r_status make_again(struct doubt *d, const struct nfs4r_oid *oid
 		a = p->attrs;
 	a.mask |= NFS4R_ATTR_TYPE;
 	a.type = row.type;
-	st = replicate_staging_make(eng, oid, &a, e && p->linktext ? p->linktext : row.type == NFS4R_TYPE_SYMLINK ? "?" : "", &h);
+	st = replicate_staging_make(eng, oid, &a, e && p->linktext ? p->linktext : row.type == NFS4R_TYPE_SYMLINK ? "?" :
+														    "",
+				    &h);
 	if (e)
 		nfs4r_entry_put(e);
 	pthread_mutex_lock(&eng->lock);
@@ -318,8 +320,10 @@ enum nfs4r_status resync_crash_restore(struct doubt *d)
 		return st;
 	engine_doubt_known(eng);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: %s; %u objects that changed shortly before are in doubt", eng->cfg.volume_name,
-		   d->unsynced ? "the exported directory had not been synced" :
-		   d->machine ? "the machine had crashed" : "the server stopped while it applied updates of others", d->repair.n);
+		   d->unsynced	      ? "the exported directory had not been synced" :
+			   d->machine ? "the machine had crashed" :
+					"the server stopped while it applied updates of others",
+		   d->repair.n);
 	return NFS4R_OK;
 }
 

@@ -17,7 +17,7 @@
 
 struct opinion { /* of a server about an object */
 	nfs4r_version version; /* 0: it does not have it */
-	nfs4r_server_id log;   /* whose made that */
+	nfs4r_server_id log; /* whose made that */
 	bool answered, doubts, dead;
 	bool unsettled; /* it doubts, and settles that itself */
 };
@@ -37,7 +37,11 @@ static void ask_peer(struct doubt *d, nfs4r_server_id s, const struct nfs4r_oid 
 	nfs4r_read_fini(&rd);
 }
 
-enum outcome { DOUBT_CLEARED = 1, LATER, FAILED };
+enum outcome {
+	DOUBT_CLEARED = 1,
+	LATER,
+	FAILED
+};
 
 /* Another server's answer, or none; all else is said by the local file system. */
 static bool is_said_elsewhere(enum nfs4r_status st)
@@ -152,7 +156,7 @@ static enum outcome take_own(struct doubt *d, const struct touches *t, const str
 	nfs4r_version begin = resync_touches_begin(t, &mine->oid, mine->version);
 	struct plan pl;
 	bool ok = resync_plan_make(&pl, d, t, &mine->oid, begin, mine->version) && resync_crash_set_attrs(d, t, &mine->oid, begin) == NFS4R_OK &&
-		  resync_plan_carry_out(&pl, d->repair.eng, &mine->oid) == NFS4R_OK;
+		resync_plan_carry_out(&pl, d->repair.eng, &mine->oid) == NFS4R_OK;
 
 	resync_plan_fini(&pl);
 	return ok ? DOUBT_CLEARED : FAILED;
@@ -193,7 +197,7 @@ static enum outcome go_on(struct doubt *d, struct repair *r, const struct nfs4r_
 struct answers {
 	struct opinion o[NFS4R_SERVERS_MAX + 1];
 	nfs4r_server_id source; /* who has it without doubt, as new as here or newer */
-	nfs4r_server_id base;	/* the newest older one without doubt */
+	nfs4r_server_id base; /* the newest older one without doubt */
 	nfs4r_servers silent;
 	bool some, dead; /* others have none; it is deleted there */
 };

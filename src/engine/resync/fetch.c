@@ -317,7 +317,8 @@ static enum nfs4r_status fetch_bytes(struct repair *r, const struct nfs4r_oid *o
 	struct nfs4r_engine *eng = r->eng;
 	struct nfs4r_attrs size = { .mask = NFS4R_ATTR_SIZE, .size = f->head.attrs.size };
 	uint8_t *here = malloc(size.size < CHUNK ? size.size + 1 : CHUNK);
-	enum nfs4r_status st = !here ? NFS4R_NOMEM : r->nkeep && !r->sized ? NFS4R_OK : eng->ops->setattr(eng->ctx, &f->h, &size, NULL, NULL);
+	enum nfs4r_status st = !here ? NFS4R_NOMEM : r->nkeep && !r->sized ? NFS4R_OK :
+									     eng->ops->setattr(eng->ctx, &f->h, &size, NULL, NULL);
 
 	for (uint64_t off = 0; off < size.size && st == NFS4R_OK;) {
 		struct nfs4r_read rd = { .type = NFS4R_RD_READ, .oid = *oid, .offset = off, .length = size.size - off < CHUNK ? size.size - off : CHUNK };
@@ -531,8 +532,7 @@ static enum nfs4r_status unmoved(struct repair *r, const struct nfs4r_oid *oid, 
 static enum nfs4r_status note_exactness(struct repair_obj *o, const struct nfs4r_read *head)
 {
 	o->inexact = head->eof;
-	o->left = (struct nfs4r_fuzzy_object){ .oid = o->oid, .exact = head->result_offset, .log = nfs4r_oid_creator(&head->result),
-				       .lsn = nfs4r_oid_seq(&head->result) };
+	o->left = (struct nfs4r_fuzzy_object){ .oid = o->oid, .exact = head->result_offset, .log = nfs4r_oid_creator(&head->result), .lsn = nfs4r_oid_seq(&head->result) };
 	return o->inexact && (!o->left.log || o->left.log > NFS4R_SERVERS_MAX) ? NFS4R_MALFORMED : NFS4R_OK;
 }
 

@@ -91,7 +91,11 @@ static enum nfs4r_status dir_mtime(struct repair *r, const struct repair_obj *o,
 	return r->eng->ops->setattr(r->eng->ctx, h, &a, NULL, NULL);
 }
 
-enum step { CLEAR = 1, FILL, TIMES };
+enum step {
+	CLEAR = 1,
+	FILL,
+	TIMES
+};
 
 static enum nfs4r_status each_dir(struct repair *r, enum step step)
 {
@@ -109,7 +113,8 @@ static enum nfs4r_status each_dir(struct repair *r, enum step step)
 			continue;
 		if (o->dead && step != CLEAR)
 			continue;
-		st = step == CLEAR ? clear_dir(r, o, &h) : step == FILL ? fill_dir(r, o, &h) : dir_mtime(r, o, &h);
+		st = step == CLEAR ? clear_dir(r, o, &h) : step == FILL ? fill_dir(r, o, &h) :
+									  dir_mtime(r, o, &h);
 		if (st == NFS4R_STALE && o->dead)
 			st = NFS4R_OK; /* gone before a crash */
 	}

@@ -17,9 +17,9 @@ void resync_crash_free(struct nfs4r_engine *eng);
 void resync_heal_task(struct nfs4r_engine *eng, void *arg); /* of missing.c */
 struct behind_want { /* of a mend that is asked for */
 	nfs4r_servers from; /* take it from one of these; 0: from any that has it */
-	bool content;	    /* it is there, and its content or attributes are wrong */
+	bool content; /* it is there, and its content or attributes are wrong */
 	nfs4r_server_id took; /* out: from whom */
-	char why[300];	    /* out: what went wrong */
+	char why[300]; /* out: what went wrong */
 };
 /* Make the object as the volume has it: there, with its content, attributes and names. Blocks on other servers: only for a thread of its own. */
 enum nfs4r_status resync_heal(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct behind_want *w);
@@ -27,9 +27,9 @@ enum nfs4r_status resync_heal(struct nfs4r_engine *eng, const struct nfs4r_oid *
 enum nfs4r_status resync_heal_names(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, uint64_t *moved);
 struct behind_counts {
 	uint64_t taken, failed; /* objects, since the start */
-	uint64_t aside;		/* foreign names that were moved to the hidden directory, since the start */
-	uint64_t waiting;	/* objects now */
-	uint64_t strays;	/* in the hidden directory now */
+	uint64_t aside; /* foreign names that were moved to the hidden directory, since the start */
+	uint64_t waiting; /* objects now */
+	uint64_t strays; /* in the hidden directory now */
 };
 void resync_heal_count(struct nfs4r_engine *eng, struct behind_counts *out); /* blocks on the local disk */
 

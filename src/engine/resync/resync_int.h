@@ -13,10 +13,10 @@
 struct repair_obj {
 	struct nfs4r_oid oid;
 	bool undone; /* an entry beyond a seal touched it */
-	bool dead;   /* at the source */
-	bool gone;   /* what the store's handle led to (adopt_tree.c); the handle may lead to another object's file by now */
+	bool dead; /* at the source */
+	bool gone; /* what the store's handle led to (adopt_tree.c); the handle may lead to another object's file by now */
 	struct nfs4r_lhandle *found; /* what is taken for it (adopt_tree.c); NULL: nothing */
-	bool made;   /* crash_check.c: its file was not there, and is empty */
+	bool made; /* crash_check.c: its file was not there, and is empty */
 	bool inexact; /* at the source, and how (log 7.5) */
 	struct nfs4r_fuzzy_object left; /* or `later` in it */
 };
@@ -25,29 +25,31 @@ struct repair {
 	struct nfs4r_engine *eng;
 	uint64_t generation; /* a later one took its place if it is not that of eng->resync.repair */
 	nfs4r_server_id from;
-	bool all;	 /* the positions become those of the source, too */
-	bool list;	 /* the objects are given: they are inexact, and those that are so at the source, too, or of another version there, stay as they are */
+	bool all; /* the positions become those of the source, too */
+	bool list; /* the objects are given: they are inexact, and those that are so at the source, too, or of another version there, stay as they are */
 	bool everything; /* every object is compared, not only those that entries name */
 	uint32_t nseals;
 	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];
 	struct repair_obj *objs; /* ascending OID once collected */
 	uint32_t n, cap;
 	struct nfs4r_store_positions positions; /* of the source when it began; `everything` only */
-	bool doubt;	 /* crash_check.c: no other repair takes its place, and servers that are in doubt themselves are asked */
-	bool strays;	 /* what is in a directory and not in the store goes to the hidden one */
-	bool importing;	 /* ... unless it may be still to be taken in: an import was interrupted, and nothing of the volume has the name */
-	struct repair_range { uint64_t off, len; } *keep; /* bytes of the object under way that are not fetched */
+	bool doubt; /* crash_check.c: no other repair takes its place, and servers that are in doubt themselves are asked */
+	bool strays; /* what is in a directory and not in the store goes to the hidden one */
+	bool importing; /* ... unless it may be still to be taken in: an import was interrupted, and nothing of the volume has the name */
+	struct repair_range {
+		uint64_t off, len;
+	} * keep; /* bytes of the object under way that are not fetched */
 	uint32_t nkeep, keep_cap;
-	bool sized;	 /* the size is that of the source, also when bytes are kept */
+	bool sized; /* the size is that of the source, also when bytes are kept */
 	char **keep_xattrs; /* nor these extended attributes */
 	uint32_t nkeep_xattrs;
 	enum nfs4r_status here; /* crash_check.c: the last error of the local file system */
 	uint32_t patience_ms; /* with one question to the source; 0: the usual */
-	bool gone;	 /* self_heal.c: the object of resync_refresh() is not here, whatever its handle leads to by now: it is made in the hidden directory */
+	bool gone; /* self_heal.c: the object of resync_refresh() is not here, whatever its handle leads to by now: it is made in the hidden directory */
 	struct nfs4r_lhandle took_handle; /* out: of resync_refresh(), the local handle of that object */
 	nfs4r_version took_version; /* ... and the version that its content is of */
 	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */
-	char why[NFS4R_WHY];	  /* what went wrong, for the log */
+	char why[NFS4R_WHY]; /* what went wrong, for the log */
 };
 
 /* Stop: the engine ends or another repair has begun. */
@@ -144,14 +146,14 @@ struct ranges {
 };
 
 struct plan {
-	struct ranges own;  /* written: what is here stays */
+	struct ranges own; /* written: what is here stays */
 	struct ranges none; /* freed, and not written after that */
 	struct ranges wrote; /* as `own`, also if it was freed after that */
-	bool set;	    /* the size was set */
-	uint64_t limit;	    /* below, and in none of the ranges: as it was before; from here on there is nothing but what was written */
-	char **xattrs;	    /* names that were set or removed; what is here stays, but for those in `gone` */
+	bool set; /* the size was set */
+	uint64_t limit; /* below, and in none of the ranges: as it was before; from here on there is nothing but what was written */
+	char **xattrs; /* names that were set or removed; what is here stays, but for those in `gone` */
 	bool *gone;
-	bool made;	    /* here, by the first of the entries: it has none but these */
+	bool made; /* here, by the first of the entries: it has none but these */
 	uint32_t nxattrs, xattrs_cap;
 	uint64_t size, most; /* the file is at least that long; @set: at most that; else: @most is the end of what was written */
 };

@@ -14,7 +14,7 @@ struct pool;
 
 struct resync_state { /* eng->resync */
 	struct pool *repairs; /* one thread; set before threads run */
-	struct doubt *doubt;  /* crash_check.c; set before threads run; NULL: the last run ended without a crash of the machine */
+	struct doubt *doubt; /* crash_check.c; set before threads run; NULL: the last run ended without a crash of the machine */
 
 	/* transfer.c: the repair under way; under lock, but for the generation */
 	struct {
@@ -24,7 +24,7 @@ struct resync_state { /* eng->resync */
 		const char *phase;
 		uint64_t done, all, bytes, since_ms;
 		uint64_t fetch_ms; /* since when objects are fetched; 0 = not yet */
-		uint64_t taken;	   /* counts the positions that were taken from others */
+		uint64_t taken; /* counts the positions that were taken from others */
 	} repair;
 };
 

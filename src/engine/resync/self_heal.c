@@ -23,8 +23,8 @@
 #include "engine/replicate/replicate.h"
 #include "engine/resync/resync_int.h"
 
-#define PATIENCE_MS 3000    /* with one question to one server */
-#define ROUNDS 4	    /* of all servers, before it is given up for now */
+#define PATIENCE_MS 3000 /* with one question to one server */
+#define ROUNDS 4 /* of all servers, before it is given up for now */
 #define PAUSE_MS 250
 #define LISTED 256
 
@@ -230,7 +230,8 @@ static enum nfs4r_status fetch(struct nfs4r_engine *eng, const struct nfs4r_row 
 			r.why[0] = '\0';
 			st = fetch_from(eng, &r, row, &done);
 			if (!done)
-				snprintf(w->why, sizeof(w->why), "server %u: %.250s", r.from, st == NFS4R_OK ? "the copy there is older, or is being changed" : r.why[0] ? r.why : nfs4r_status_str(st));
+				snprintf(w->why, sizeof(w->why), "server %u: %.250s", r.from, st == NFS4R_OK ? "the copy there is older, or is being changed" : r.why[0] ? r.why :
+																					   nfs4r_status_str(st));
 		}
 		if (engine_is_disk_error(st))
 			break;
@@ -238,7 +239,8 @@ static enum nfs4r_status fetch(struct nfs4r_engine *eng, const struct nfs4r_row 
 	free(r.keep);
 	w->took = done ? r.from : 0;
 	*newer = done && r.took_version > row->version;
-	return done ? st : st == NFS4R_OK ? NFS4R_DELAY : st;
+	return done ? st : st == NFS4R_OK ? NFS4R_DELAY :
+					    st;
 }
 
 /* What is executed or applied now ends; whoever comes later sees that the object is open. */

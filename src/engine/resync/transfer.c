@@ -276,6 +276,8 @@ void resync_start(struct nfs4r_engine *eng, const struct nfs4r_action *act)
 	eng->resync.repair.since_ms = engine_now_ms();
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy %s; resync starts, from server %u", eng->cfg.volume_name,
 		   a->noids ? "has files with bytes of abandoned updates" : a->all && forgot ? "is empty or out of date" :
-		   a->all ? "cannot be brought up to date from the logs" : "has abandoned updates", a->from);
+			   a->all							     ? "cannot be brought up to date from the logs" :
+											       "has abandoned updates",
+		   a->from);
 	engine_pool_run(eng->resync.repairs, repair_task, r);
 }

@@ -33,7 +33,7 @@ struct file {
 	uint64_t piece_bytes;
 	uint32_t n;
 	struct touch *piece; /* n of them, from the beginning of the file */
-	struct touch rest;   /* all behind them */
+	struct touch rest; /* all behind them */
 };
 
 struct touched {

@@ -60,7 +60,8 @@ void engine_filter_destroy(struct fastpath *f)
 	if (!f)
 		return;
 	rcu_read_lock();
-	cds_lfht_for_each_entry(f->table, &it, n, ht) {
+	cds_lfht_for_each_entry(f->table, &it, n, ht)
+	{
 		cds_lfht_del(f->table, &n->ht);
 		call_rcu(&n->rcu, free_node);
 	}

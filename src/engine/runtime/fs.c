@@ -152,10 +152,10 @@ bool engine_fs_limits(int dirfd, struct nfs4r_limits *l)
 
 #define PROBE "nfs4r.probe"
 #define PROBE_CASE "NFS4R.PROBE"
-#define PROBE_LETTER "nfs4r.\xc3\xa9"	    /* e with an acute accent: one code point, */
+#define PROBE_LETTER "nfs4r.\xc3\xa9" /* e with an acute accent: one code point, */
 #define PROBE_COMBINED "nfs4r.e\xcc\x81" /* or two */
-#define TEXT_MAX 4095u			    /* the kernel takes no longer ones */
-#define LEAST_TEXT 255u			    /* POSIX; fewer are what a full file system has room for in the inode */
+#define TEXT_MAX 4095u /* the kernel takes no longer ones */
+#define LEAST_TEXT 255u /* POSIX; fewer are what a full file system has room for in the inode */
 
 static bool may_have_text(int fd, uint64_t len)
 {

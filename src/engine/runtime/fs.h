@@ -20,7 +20,7 @@ bool engine_fs_limits(int dirfd, struct nfs4r_limits *l);
 
 struct fs_names {
 	uint64_t text_max; /* bytes of the text of a symbolic link; 0: not known, since none could be made */
-	bool folds;	   /* different names are one there: case, or ways to write a letter, make no difference */
+	bool folds; /* different names are one there: case, or ways to write a letter, make no difference */
 };
 
 /*

@@ -15,10 +15,10 @@ struct item {
 	nfs4r_journal_pos pos;
 	nfs4r_server_id to;
 	bool sync_only;
-	task_fn fn;	      /* to be called under eng->lock */
+	task_fn fn; /* to be called under eng->lock */
 	void *arg;
-	uint32_t event;	      /* ACCEPTED, SYNCED: what the core hears, */
-	uint64_t num;	      /* and of which */
+	uint32_t event; /* ACCEPTED, SYNCED: what the core hears, */
+	uint64_t num; /* and of which */
 	struct nfs4r_msg msg; /* SEND: flat types only */
 };
 

@@ -98,7 +98,10 @@ void engine_store_failed(struct nfs4r_engine *eng, const char *what, enum nfs4r_
 		snprintf(why, sizeof(why), "%s (%s). The server restarts by itself; if that repeats, give it more memory", what, nfs4r_status_str(st));
 	else
 		snprintf(why, sizeof(why), "%s (%s); check the disk under %s, and restart", what, nfs4r_status_str(st), files ? "it" : "the Store directory");
-	halt(eng, st == NFS4R_NOMEM ? HALT_MEMORY : !nfs4r_status_is_full(st) ? HALT_FOR_GOOD : files ? HALT_FILES : HALT_STORE, st, why);
+	halt(eng, st == NFS4R_NOMEM ? HALT_MEMORY : !nfs4r_status_is_full(st) ? HALT_FOR_GOOD :
+		     files						      ? HALT_FILES :
+										HALT_STORE,
+	     st, why);
 }
 
 void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st)

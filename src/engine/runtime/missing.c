@@ -9,10 +9,10 @@
 
 #include "engine/runtime/runtime.h"
 
-#define OBJECTS_MAX 65536   /* open at a time; beyond, clients hear DELAY and nothing is begun */
-#define PAUSE_MS 250	    /* after a failure, before it is tried again */
-#define AGAIN_MS 5000	    /* after a failure, what other servers' updates need is not waited for */
-#define SAID_MAX 20	    /* lines of the log in SAID_MS */
+#define OBJECTS_MAX 65536 /* open at a time; beyond, clients hear DELAY and nothing is begun */
+#define PAUSE_MS 250 /* after a failure, before it is tried again */
+#define AGAIN_MS 5000 /* after a failure, what other servers' updates need is not waited for */
+#define SAID_MAX 20 /* lines of the log in SAID_MS */
 #define SAID_MS 60000
 #define WAIT_MS 1000
 #define SWEEP_EVERY 1024

@@ -66,8 +66,16 @@ static const struct {
 	const char *name; /* with "=": whatever follows */
 	uint32_t kind;
 } options[] = {
-	{ "quota", QUOTA_USER },     { "usrquota", QUOTA_USER },  { "uquota", QUOTA_USER },	  { "usrjquota=", QUOTA_USER },	  { "grpquota", QUOTA_GROUP },
-	{ "gquota", QUOTA_GROUP },   { "grpjquota=", QUOTA_GROUP }, { "prjquota", QUOTA_PROJECT }, { "pquota", QUOTA_PROJECT }, { "prjjquota=", QUOTA_PROJECT },
+	{ "quota", QUOTA_USER },
+	{ "usrquota", QUOTA_USER },
+	{ "uquota", QUOTA_USER },
+	{ "usrjquota=", QUOTA_USER },
+	{ "grpquota", QUOTA_GROUP },
+	{ "gquota", QUOTA_GROUP },
+	{ "grpjquota=", QUOTA_GROUP },
+	{ "prjquota", QUOTA_PROJECT },
+	{ "pquota", QUOTA_PROJECT },
+	{ "prjjquota=", QUOTA_PROJECT },
 };
 
 static uint32_t kind_of_option(const char *word, size_t len)
@@ -103,7 +111,8 @@ void engine_quota_name(uint32_t kinds, char *text, size_t len)
 		uint32_t later = kinds >> (i + 1);
 
 		if (kinds & 1u << i)
-			at += (size_t)snprintf(text + at, at < len ? len - at : 0, "%s%s", names[i], !later ? "" : later & (later - 1) ? ", " : " and ");
+			at += (size_t)snprintf(text + at, at < len ? len - at : 0, "%s%s", names[i], !later ? "" : later & (later - 1) ? ", " :
+																	 " and ");
 	}
 	(void)snprintf(text + at, at < len ? len - at : 0, " quotas");
 }

@@ -17,10 +17,10 @@
 
 /* What the kernel says. */
 struct quota_facts {
-	char type[16];	     /* of the file system, as in mountinfo; empty = not known */
-	char options[2048];  /* of the mount and of the file system, with commas */
-	uint32_t enforced;   /* QUOTA_*, as quotactl(2) and the qgroups of Btrfs say */
-	bool whole_project;  /* the directory is a project with all that is made in it: statvfs(3) counts by the project's limit, so log 4.12 knows it as room */
+	char type[16]; /* of the file system, as in mountinfo; empty = not known */
+	char options[2048]; /* of the mount and of the file system, with commas */
+	uint32_t enforced; /* QUOTA_*, as quotactl(2) and the qgroups of Btrfs say */
+	bool whole_project; /* the directory is a project with all that is made in it: statvfs(3) counts by the project's limit, so log 4.12 knows it as room */
 };
 
 /* Finds out about the directory @fd (O_PATH will do). What cannot be told is left empty. Blocks on the disk. */

@@ -25,13 +25,13 @@ void engine_pool_run_for(struct pool *p, nfs4r_server_id of, task_fn fn, task_fn
 void engine_pool_forget(struct pool *p, nfs4r_server_id of); /* drops what waits for it, on this thread */
 /* The caller is a thread of @p at the end of its task: the next task that it queues there is one that it will take itself. */
 void engine_pool_returns(struct pool *p);
-void engine_pool_stop(struct pool *p);			      /* runs what is queued, if it has begun, and joins; later tasks are kept and never run */
+void engine_pool_stop(struct pool *p); /* runs what is queued, if it has begun, and joins; later tasks are kept and never run */
 void engine_pool_destroy(struct pool *p);
 size_t engine_pool_queued(struct pool *p);
 
 /* ---- clock.c ---- */
 int64_t engine_now_real_ns(void); /* since 1970, of the clock of the day */
-uint64_t engine_now_ms(void);     /* since the machine's start, also while it slept */
+uint64_t engine_now_ms(void); /* since the machine's start, also while it slept */
 struct timespec engine_after_us(uint64_t us); /* from now on, of CLOCK_MONOTONIC: until when to wait */
 
 /* ---- path.c ---- */
@@ -93,7 +93,7 @@ void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st); /* e
 void engine_halt_say_again(struct nfs4r_engine *eng, uint64_t now); /* to the others, from time to time. eng->lock held */
 void engine_recovered(struct nfs4r_engine *eng); /* it serves from now on, unless it has halted. eng->lock held */
 enum halt engine_halt_waits(struct nfs4r_engine *eng); /* it halted for what may come: 0, HALT_STORE or HALT_FILES. No lock held */
-void engine_halt_ends(struct nfs4r_engine *eng);	/* it has come. No lock held */
+void engine_halt_ends(struct nfs4r_engine *eng); /* it has come. No lock held */
 
 /* ---- group_commit.c ---- */
 struct durable *engine_durable_create(struct nfs4r_engine *eng);
@@ -148,10 +148,10 @@ bool engine_filter_local(struct fastpath *f, const struct nfs4r_oid *oid, bool i
 /* ---- byte_versions.c; any thread ---- */
 struct touched *engine_touched_create(void);
 void engine_touched_destroy(struct touched *w);
-void engine_touched_begin(struct touched *w, const struct nfs4r_entry *e);  /* an own entry that has its versions, before there is a newer one; eng->lock held */
-void engine_touched_note(struct touched *w, const struct nfs4r_entry *e);   /* an own entry that was executed; before its answer */
+void engine_touched_begin(struct touched *w, const struct nfs4r_entry *e); /* an own entry that has its versions, before there is a newer one; eng->lock held */
+void engine_touched_note(struct touched *w, const struct nfs4r_entry *e); /* an own entry that was executed; before its answer */
 void engine_touched_forget(struct touched *w, const struct nfs4r_entry *e); /* another server's that was applied */
-void engine_touched_forget_all(struct touched *w);			      /* the copy is another one */
+void engine_touched_forget_all(struct touched *w); /* the copy is another one */
 /* The newest update of those bytes of the file: its version, and an entry of the own log with which it has come. False: it is not known, and the file's row says enough. */
 bool engine_touched_last(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t len, nfs4r_version *version, nfs4r_lsn *lsn);
 
@@ -162,7 +162,7 @@ uint32_t engine_touched_pieces(struct touched *w, const struct nfs4r_oid *oid, u
 struct set_ids *engine_suid_create(void);
 void engine_suid_destroy(struct set_ids *s);
 void engine_suid_forget(struct set_ids *s, const struct nfs4r_entry *e); /* executed under its locks, or another server's that was applied */
-void engine_suid_forget_all(struct set_ids *s);			      /* the copy is another one */
+void engine_suid_forget_all(struct set_ids *s); /* the copy is another one */
 /* Would the local file system take set-id bits away in @op? Then *left is the mode without them. Under the locks of @op; may block on the disk. */
 bool engine_suid_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h, uint32_t *left);
 /* MISMATCH: @op is such an update, and would do something else. Under its locks. */
@@ -188,7 +188,11 @@ void engine_doubt_cleared(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 void engine_doubt_over(struct nfs4r_engine *eng);
 void engine_doubt_free(struct nfs4r_engine *eng);
 bool engine_doubt_is_open(struct nfs4r_engine *eng);
-enum doubt_about { DOUBT_NONE, DOUBT_OPEN, DOUBT_UNKNOWN /* it is not known yet which objects are in doubt */ };
+enum doubt_about {
+	DOUBT_NONE,
+	DOUBT_OPEN,
+	DOUBT_UNKNOWN /* it is not known yet which objects are in doubt */
+};
 enum doubt_about engine_doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 void engine_doubt_wait(struct nfs4r_engine *eng); /* until nothing is in doubt, or the engine stops */
 void engine_doubt_wake(struct nfs4r_engine *eng);
@@ -198,7 +202,11 @@ struct behind *engine_missing_create(task_fn mend); /* what mends an object: run
 void engine_missing_destroy(struct behind *b);
 void engine_missing_wake(struct nfs4r_engine *eng); /* the engine stops */
 void engine_missing_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
-enum behind_about { BEHIND_NOT, BEHIND_OPEN /* it is being brought back: nothing may be executed, applied, read */, BEHIND_LATER /* its content is newer than its row: not to be read */ };
+enum behind_about {
+	BEHIND_NOT,
+	BEHIND_OPEN /* it is being brought back: nothing may be executed, applied, read */,
+	BEHIND_LATER /* its content is newer than its row: not to be read */
+};
 enum behind_about engine_missing_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 /* The local file system said that @oid, which the store knows, is not there. True: it comes back from another server; until then the answer is DELAY. May block on the local disk. */
 bool engine_missing_notice(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
@@ -233,9 +241,9 @@ uint32_t engine_import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **li
 void engine_import_free(struct nfs4r_engine *eng);
 
 /* ---- peer_requests.c: what another server asks for, from its question to the answer ---- */
-#define ASKED_MAX 1024u		    /* questions of one server: beyond, no more of its requests are read */
+#define ASKED_MAX 1024u /* questions of one server: beyond, no more of its requests are read */
 #define ASKED_BYTES_MAX (64u << 20) /* bytes of memory that they take, the same */
-#define ASKED_WINDOW_MS 100	    /* the same, when so many came in that time */
+#define ASKED_WINDOW_MS 100 /* the same, when so many came in that time */
 #define ANSWERS_SMALL_MAX (16u << 20) /* memory, beyond that and a large one of each executor: who asks on is disconnected */
 #define ANSWERS_BYTES_MAX (8u << 20) /* memory of answers that wait for the transport: beyond, a READ hears DELAY */
 void engine_asked_init(struct nfs4r_engine *eng);
@@ -281,7 +289,7 @@ enum nfs4r_status engine_xattr_drop_inherited(struct nfs4r_engine *eng, const st
 #define ENGINE_ACTIONS 24 /* above the last NFS4R_ACT_ */
 typedef void (*action_fn)(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* eng->lock held */
 struct engine_actions { /* by NFS4R_ACT_ */
-	action_fn on[ENGINE_ACTIONS];	 /* none: the build is inconsistent, and the server halts */
+	action_fn on[ENGINE_ACTIONS]; /* none: the build is inconsistent, and the server halts */
 	action_fn muted[ENGINE_ACTIONS]; /* of a server that has halted; none: it is left out */
 };
 

@@ -10,13 +10,23 @@
 #include "engine/engine.h"
 
 /* Causes of lines that another server can bring about as often as it likes: engine_log_often() */
-enum saying { SAYING_UP, SAYING_DOWN, SAYING_MEMBER, SAYING_MEMORY, SAYING_UNENDED, SAYING_TROUBLE, SAYING_CLOCK, SAYING_ROOM, SAYINGS };
+enum saying {
+	SAYING_UP,
+	SAYING_DOWN,
+	SAYING_MEMBER,
+	SAYING_MEMORY,
+	SAYING_UNENDED,
+	SAYING_TROUBLE,
+	SAYING_CLOCK,
+	SAYING_ROOM,
+	SAYINGS
+};
 
 enum halt { /* what ends it */
 	HALT_FOR_GOOD = 1, /* a person, and a restart */
-	HALT_STORE,	   /* room under Store */
-	HALT_FILES,	   /* room on the file system of the exported directory */
-	HALT_MEMORY,	   /* nothing: it is tried again */
+	HALT_STORE, /* room under Store */
+	HALT_FILES, /* room on the file system of the exported directory */
+	HALT_MEMORY, /* nothing: it is tried again */
 };
 
 #define VAIN 256 /* objects that somebody waited for in vain, of the last second */
@@ -36,23 +46,23 @@ struct touched;
 struct runtime_state { /* eng->runtime; "under lock": eng->lock */
 	/* Set before threads run; each has its own lock */
 	struct pool *executors, *menders;
-	struct locks *locks;	   /* update_locks.c */
+	struct locks *locks; /* update_locks.c */
 	struct fastpath *fastpath; /* control_filter.c */
-	struct durable *durable;   /* group_commit.c */
-	struct touched *touched;   /* byte_versions.c */
-	struct set_ids *set_ids;   /* suid.c */
-	struct behind *behind;	   /* missing.c */
+	struct durable *durable; /* group_commit.c */
+	struct touched *touched; /* byte_versions.c */
+	struct set_ids *set_ids; /* suid.c */
+	struct behind *behind; /* missing.c */
 	struct in_doubt *in_doubt; /* in_doubt.c; NULL: the last run ended without a crash of the machine */
 
 	/* core_driver.c */
 	struct { /* under lock */
 		pthread_cond_t cond;
 		uint64_t next_ms; /* when the core wants a step */
-		bool look_soon;	  /* at the questions that wait */
+		bool look_soon; /* at the questions that wait */
 	} timer;
 	struct {
 		pthread_cond_t cond; /* goes with lock: the core has made a step, or the engine is over, and somebody waits for what came of it */
-		uint32_t waiters;    /* under lock */
+		uint32_t waiters; /* under lock */
 		_Atomic uint64_t count;
 	} step; /* engine_step_await() */
 	uint64_t peer_inc[NFS4R_SERVERS_MAX + 1]; /* under lock; part of the verifier. Written by the door, which hears the transport */
@@ -64,13 +74,13 @@ struct runtime_state { /* eng->runtime; "under lock": eng->lock */
 
 	/* halt.c */
 	_Atomic bool ready; /* recovered and not halted */
-	_Atomic bool mute;  /* halted: nothing may leave that depends on what could not be written */
+	_Atomic bool mute; /* halted: nothing may leave that depends on what could not be written */
 	struct {
-		char why[NFS4R_WHY];  /* it does not serve; empty: it has not halted */
-		enum halt kind;	      /* 0: it has not halted */
+		char why[NFS4R_WHY]; /* it does not serve; empty: it has not halted */
+		enum halt kind; /* 0: it has not halted */
 		enum nfs4r_status st; /* of what failed */
-		uint64_t said_ms;     /* to the others, last */
-		bool again;	      /* lops.again was called */
+		uint64_t said_ms; /* to the others, last */
+		bool again; /* lops.again was called */
 	} halt; /* under lock */
 
 	/* lease.c: of the core after its last step. Written under lock */
@@ -95,7 +105,7 @@ struct runtime_state { /* eng->runtime; "under lock": eng->lock */
 		uint64_t bytes;
 		bool paused;
 		uint64_t window_ms; /* when it began */
-		uint32_t taken;	    /* since then */
+		uint32_t taken; /* since then */
 	} asked[NFS4R_SERVERS_MAX + 1]; /* by server */
 	_Atomic uint32_t asked_era[NFS4R_SERVERS_MAX + 1]; /* how often the connection with it was lost */
 

@@ -19,8 +19,7 @@ void nfs4r_volume_room(struct nfs4r_engine *eng, struct nfs4r_volume_room *out)
 	struct nfs4r_core_room room;
 
 	engine_get_room(eng, &room);
-	*out = (struct nfs4r_volume_room){ .bytes_known = room.bytes.server, .inodes_known = room.inodes.server, .bytes = room.bytes.room,
-					   .inodes = room.inodes.room, .limits = room.limits };
+	*out = (struct nfs4r_volume_room){ .bytes_known = room.bytes.server, .inodes_known = room.inodes.server, .bytes = room.bytes.room, .inodes = room.inodes.room, .limits = room.limits };
 }
 
 /* ---- for people ---- */

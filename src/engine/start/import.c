@@ -32,8 +32,8 @@
 #include "engine/update/update.h"
 
 #define CHUNK (1u << 20) /* bytes of a file per entry */
-#define TRIES 100	 /* for what may be something else whenever it is looked at */
-#define CHANGES_MAX 5	 /* of a file, by others than the volume's clients, while it is sent */
+#define TRIES 100 /* for what may be something else whenever it is looked at */
+#define CHANGES_MAX 5 /* of a file, by others than the volume's clients, while it is sent */
 #define FRESH_NS (86400 * INT64_C(1000000000)) /* a file that was changed so lately may be changed again before the import ends */
 #define FRESH_MAX 1000000
 
@@ -51,9 +51,9 @@ struct import {
 	size_t nfresh, fresh_cap;
 	uint64_t objects, bytes, gone, last_line_ms;
 	nfs4r_lsn last; /* own entry */
-	char *path;	/* of what the walk is at, from the volume's root on; "" at the root */
+	char *path; /* of what the walk is at, from the volume's root on; "" at the root */
 	size_t path_len, path_cap;
-	bool stopped;	/* and that was said */
+	bool stopped; /* and that was said */
 };
 
 static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *dir, uint32_t depth);
@@ -68,7 +68,7 @@ static bool is_gone(enum nfs4r_status st)
 static bool stops(enum nfs4r_status st)
 {
 	return st == NFS4R_SHUTDOWN || st == NFS4R_NOMEM || st == NFS4R_NOSPC || st == NFS4R_DQUOT || st == NFS4R_ROFS || st == NFS4R_DELAY ||
-	       st == NFS4R_CORRUPT;
+		st == NFS4R_CORRUPT;
 }
 
 /* ---- the path, for what has to be said of an object ---- */
@@ -383,7 +383,7 @@ static enum nfs4r_status send_attrs(struct import *im, const struct nfs4r_oid *o
 		*a = op.attrs;
 		a->acl = NULL;
 		op.attrs.mask = mode_of(a->type) | NFS4R_ATTR_UID | NFS4R_ATTR_GID | (a->type == NFS4R_TYPE_FILE ? NFS4R_ATTR_SIZE : 0u) |
-				(op.attrs.acl && !acl_is_xattr(eng) ? NFS4R_ATTR_ACL : 0u);
+			(op.attrs.acl && !acl_is_xattr(eng) ? NFS4R_ATTR_ACL : 0u);
 		if (st == NFS4R_OK)
 			st = run(im, &op, same_attrs, eng);
 		nfs4r_op_fini(&op);
@@ -418,8 +418,7 @@ static enum nfs4r_status send_changed(struct import *im, const struct nfs4r_oid 
 		last = im->last;
 	}
 	if (changes && (st == NFS4R_OK || st == NFS4R_MISMATCH))
-		note(im, IMPORT_CHANGED, "a program wrote to it behind NFS%s", changes > CHANGES_MAX || st == NFS4R_MISMATCH ?
-		     " throughout the import: the copies may have other bytes" : " during the import, and it was sent again. That program must use NFS from now on");
+		note(im, IMPORT_CHANGED, "a program wrote to it behind NFS%s", changes > CHANGES_MAX || st == NFS4R_MISMATCH ? " throughout the import: the copies may have other bytes" : " during the import, and it was sent again. That program must use NFS from now on");
 	return st == NFS4R_MISMATCH ? NFS4R_OK : st;
 }
 
@@ -479,7 +478,8 @@ static enum nfs4r_status is_really_gone(void *arg, struct nfs4r_op *op, struct n
 	struct nfs4r_lhandle h;
 	enum nfs4r_status st = eng->ops->lookup(eng->ctx, &x->dir, op->name.s, &h);
 
-	return st == NFS4R_NOENT ? NFS4R_OK : st == NFS4R_OK ? NFS4R_MISMATCH : st;
+	return st == NFS4R_NOENT ? NFS4R_OK : st == NFS4R_OK ? NFS4R_MISMATCH :
+							       st;
 }
 
 /* The volume knows @oid by this name, and its file may have gone from the directory without the volume. Then nobody can have it. */

@@ -22,10 +22,10 @@
 
 #include "engine/start/start.h"
 
-#define FREE_STARTS 3	     /* in a row, before it waits */
+#define FREE_STARTS 3 /* in a row, before it waits */
 #define FIRST_PAUSE_MS 5000
 #define LISTEN_AGAIN_MS 5000
-#define STABLE_RUN_MS 30000     /* a run of so long counts for nothing */
+#define STABLE_RUN_MS 30000 /* a run of so long counts for nothing */
 
 uint32_t start_online_pause_ms(uint32_t starts, uint32_t most_ms)
 {

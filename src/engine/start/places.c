@@ -35,12 +35,12 @@
 #define MARK_BYTES 128
 
 struct place {
-	const char *key;      /* of the configuration */
-	const char *path;     /* as written there */
-	int fd;		      /* O_PATH on it, or on its nearest parent that is there; -1 = none */
-	bool there;	      /* it is there itself */
-	struct stat st;	      /* of fd */
-	char device[32];      /* of its file system, as in mountinfo; empty = not known */
+	const char *key; /* of the configuration */
+	const char *path; /* as written there */
+	int fd; /* O_PATH on it, or on its nearest parent that is there; -1 = none */
+	bool there; /* it is there itself */
+	struct stat st; /* of fd */
+	char device[32]; /* of its file system, as in mountinfo; empty = not known */
 	char in_fs[PATH_BYTES]; /* path of fd in its file system */
 };
 
@@ -210,7 +210,7 @@ static bool lies_in(const struct place *in, const struct place *out)
 	if (going_up(in, is_it, &st))
 		return true;
 	return in->device[0] && strcmp(in->device, out->device) == 0 && strncmp(in->in_fs, out->in_fs, len) == 0 &&
-	       (in->in_fs[len] == '/' || !in->in_fs[len]);
+		(in->in_fs[len] == '/' || !in->in_fs[len]);
 }
 
 /* ---- marks ---- */
@@ -248,8 +248,8 @@ static bool is_store(int fd)
 }
 
 struct above {
-	int marks, stores;	/* levels from which a mark, or a store, counts */
-	char mark[MARK_BYTES];	/* what was found: of a copy, or else it is a store */
+	int marks, stores; /* levels from which a mark, or a store, counts */
+	char mark[MARK_BYTES]; /* what was found: of a copy, or else it is a store */
 };
 
 static bool is_used(void *arg, int fd, const struct stat *st, int level)
@@ -276,7 +276,7 @@ enum nfs4r_status start_places_whose(int fd, const struct nfs4r_config *cfg, cha
 	if (!read_mark(fd, mark) || strcmp(mark, own) == 0)
 		return NFS4R_OK;
 	snprintf(why, len, "the exported directory %.120s is the copy of another server or volume (%.80s), but this new store is that of %.60s: write the right Path, "
-		 "Store, Server_Id and Volume_UUID; if this is intended, run setfattr -x " PLACES_MARK " %.120s",
+			   "Store, Server_Id and Volume_UUID; if this is intended, run setfattr -x " PLACES_MARK " %.120s",
 		 cfg->export_dir, mark, own, cfg->export_dir);
 	return NFS4R_MISMATCH;
 }
@@ -356,13 +356,21 @@ static enum nfs4r_status check_quotas(const struct place *e, char *why, size_t l
 		return NFS4R_OK;
 	engine_quota_name(engine_quota_kinds(&f), what, sizeof(what));
 	snprintf(why, len, "Path = \"%.200s\" is on a file system with %s: this server would refuse updates that the others have applied, and leave the view each time. Turn "
-		 "quotas off (%s); or write Quotas = ignore in the block REPL", e->path, what, engine_quota_remedy(&f));
+			   "quotas off (%s); or write Quotas = ignore in the block REPL",
+		 e->path, what, engine_quota_remedy(&f));
 	return NFS4R_BADCONFIG;
 }
 
 /* ---- the check ---- */
 
-enum { EXPORTED, STORE, CONFLICTS, SOCKET, RECOVERY, PLACES };
+enum {
+	EXPORTED,
+	STORE,
+	CONFLICTS,
+	SOCKET,
+	RECOVERY,
+	PLACES
+};
 
 static enum nfs4r_status bad(char *why, size_t len, const struct place *in, const char *what, const struct place *out, const char *instead)
 {

@@ -26,7 +26,7 @@ static void restore_row(void *arg, const uint8_t *key, uint16_t key_len, const u
 
 	if (r->st == NFS4R_OK)
 		r->st = engine_import_is_row(key, key_len) ? engine_import_restore(r->eng, key, key_len, val, val_len) :
-						      nfs4r_core_restore_row(r->eng->core, key, key_len, val, val_len);
+							     nfs4r_core_restore_row(r->eng->core, key, key_len, val, val_len);
 }
 
 /*
@@ -105,7 +105,8 @@ static enum nfs4r_status take_servers(struct nfs4r_engine *eng, const struct nfs
 	if (!set)
 		return NFS4R_OK;
 	snprintf(why, NFS4R_WHY, "the store in %s knows server %s, which has no Server block: if that Server block was removed, write it again; to remove a server, use "
-		 "`nfs4rctl server remove`", eng->cfg.store_dir, engine_server_list(set, list, sizeof(list)));
+				 "`nfs4rctl server remove`",
+		 eng->cfg.store_dir, engine_server_list(set, list, sizeof(list)));
 	return NFS4R_INVAL;
 }
 
@@ -172,7 +173,8 @@ static bool content_is_lost(struct nfs4r_engine *eng, const struct nfs4r_store_i
 	if (!some)
 		return false;
 	snprintf(why, NFS4R_WHY, "the exported directory is empty, but the store in %s has records of files in it: mount its file system, if it is not mounted. If its content is "
-		 "lost, %s", eng->cfg.store_dir, remedy(eng));
+				 "lost, %s",
+		 eng->cfg.store_dir, remedy(eng));
 	return true;
 }
 
@@ -199,7 +201,8 @@ static void mark_root(struct nfs4r_engine *eng)
 		err = start_places_mark(eng->start.export_fd, &eng->cfg);
 	if (err)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the exported directory cannot be marked as this server's copy (%s): another export without REPL could serve it; "
-			   "run the server as root with CAP_SYS_ADMIN, on a file system with trusted extended attributes", eng->cfg.volume_name, strerror(err));
+						"run the server as root with CAP_SYS_ADMIN, on a file system with trusted extended attributes",
+			   eng->cfg.volume_name, strerror(err));
 }
 
 static enum nfs4r_status take_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
@@ -220,7 +223,7 @@ static enum nfs4r_status take_root(struct nfs4r_engine *eng, const struct nfs4r_
 	known.len = nfs4r_store_handle(eng->store, &eng->root, known.b);
 	if (known.len && (known.len != root->len || memcmp(known.b, root->b, root->len) != 0)) {
 		snprintf(why, NFS4R_WHY, "the store in %s does not belong to the exported directory; export the right one (was it restored from a backup, "
-			 "or is its file system not mounted?). If that directory is lost, %s",
+					 "or is its file system not mounted?). If that directory is lost, %s",
 			 eng->cfg.store_dir, remedy(eng));
 		return NFS4R_MISMATCH;
 	}

@@ -7,8 +7,17 @@
 
 #include "engine/engine.h"
 
-enum import_phase { IMPORT_NONE = 0, IMPORT_RUNNING, IMPORT_STOPPED, IMPORT_COMPLETE };
-enum import_note { IMPORT_SKIPPED = 0, IMPORT_CHANGED, IMPORT_NOTES };
+enum import_phase {
+	IMPORT_NONE = 0,
+	IMPORT_RUNNING,
+	IMPORT_STOPPED,
+	IMPORT_COMPLETE
+};
+enum import_note {
+	IMPORT_SKIPPED = 0,
+	IMPORT_CHANGED,
+	IMPORT_NOTES
+};
 
 struct start_state { /* eng->start */
 	/* places.c, recover.c: set before threads run */

@@ -25,7 +25,7 @@ struct commit_wait {
 	uint64_t id;
 	bool durable;
 	pthread_cond_t cond; /* of a thread that waits */
-	commit_wait_fn done;	     /* instead; then this struct is on the heap */
+	commit_wait_fn done; /* instead; then this struct is on the heap */
 	void *arg;
 	uint32_t epoch;
 	uint64_t deadline_ms;

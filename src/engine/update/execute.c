@@ -95,7 +95,8 @@ void update_entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e)
 static void resolve(struct nfs4r_engine *eng, const struct nfs4r_op *op, struct nfs4r_entry *e, struct nfs4r_exec *x)
 {
 	struct nfs4r_part *links = nfs4r_entry_part_with(e, NFS4R_EFF_LINKS), *moved = nfs4r_entry_part_with(e, NFS4R_EFF_PARENT);
-	struct nfs4r_part *child = op->type == NFS4R_OP_RENAME ? moved : op->type == NFS4R_OP_REMOVE ? links : NULL;
+	struct nfs4r_part *child = op->type == NFS4R_OP_RENAME ? moved : op->type == NFS4R_OP_REMOVE ? links :
+												       NULL;
 	struct nfs4r_row row;
 
 	memset(x, 0, sizeof(*x));

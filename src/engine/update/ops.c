@@ -17,10 +17,10 @@
 #include "engine/update/update_int.h"
 
 #define CLOSE_AGAIN_MS 50
-#define KEEP_BYTES_MAX 16384	/* of a stable WRITE in the journal; beyond it, writing them twice costs more than a second sync */
-#define PARK_AFTER_MS 8000	/* how long a worker waits for an operation that is under way */
+#define KEEP_BYTES_MAX 16384 /* of a stable WRITE in the journal; beyond it, writing them twice costs more than a second sync */
+#define PARK_AFTER_MS 8000 /* how long a worker waits for an operation that is under way */
 #define NAME_PARK_AFTER_MS 50000 /* the same, when the operation takes a name away; less than a client's patience with one request (60 s) */
-#define NAME_WAITERS_MAX 64	/* so many workers for longer than PARK_AFTER_MS; Ganesha has a few hundred */
+#define NAME_WAITERS_MAX 64 /* so many workers for longer than PARK_AFTER_MS; Ganesha has a few hundred */
 
 static void drive_task(struct nfs4r_engine *eng, void *arg);
 static void run_remote(struct nfs4r_engine *eng, void *arg);
@@ -243,7 +243,7 @@ static enum nfs4r_status sync_marks(struct nfs4r_engine *eng, nfs4r_journal_pos 
 static bool is_pinned(const struct nfs4r_engine *eng, const struct nfs4r_op *op)
 {
 	return op->type == NFS4R_OP_WRITE && op->stable && op->data && op->data->len && op->data->len <= KEEP_BYTES_MAX &&
-	       eng->cfg.durability == NFS4R_DURABILITY_LOCAL;
+		eng->cfg.durability == NFS4R_DURABILITY_LOCAL;
 }
 
 static void bits_gone(void *arg, struct nfs4r_op *op)

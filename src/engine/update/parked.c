@@ -11,8 +11,8 @@
 
 #include "engine/update/update_int.h"
 
-#define PARKED_MAX 4096		/* beyond it operations wait without being parked */
-#define PARKED_KEEP_MS 300000	/* an answer that nobody fetched */
+#define PARKED_MAX 4096 /* beyond it operations wait without being parked */
+#define PARKED_KEEP_MS 300000 /* an answer that nobody fetched */
 
 static bool same_name(const struct nfs4r_name *a, const struct nfs4r_name *b)
 {
@@ -32,18 +32,18 @@ static bool same_bytes(const struct nfs4r_buf *a, const struct nfs4r_buf *b)
 static bool same_attrs(const struct nfs4r_attrs *a, const struct nfs4r_attrs *b)
 {
 	return a->mask == b->mask && a->type == b->type && a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
-	       a->size == b->size && a->atime == b->atime && a->mtime == b->mtime && a->rdev_major == b->rdev_major &&
-	       a->rdev_minor == b->rdev_minor && same_bytes(a->acl, b->acl);
+		a->size == b->size && a->atime == b->atime && a->mtime == b->mtime && a->rdev_major == b->rdev_major &&
+		a->rdev_minor == b->rdev_minor && same_bytes(a->acl, b->acl);
 }
 
 static bool same_request(const struct nfs4r_op *a, const struct nfs4r_op *b)
 {
 	return a->client != 0 && a->client == b->client && a->type == b->type && a->cred.uid == b->cred.uid &&
-	       a->cred.gid == b->cred.gid && nfs4r_oid_eq(&a->obj, &b->obj) && nfs4r_oid_eq(&a->dir, &b->dir) &&
-	       nfs4r_oid_eq(&a->dir2, &b->dir2) && same_name(&a->name, &b->name) && same_name(&a->name2, &b->name2) &&
-	       a->offset == b->offset && a->length == b->length && a->xflags == b->xflags && a->stable == b->stable &&
-	       a->under_open == b->under_open && a->depth == b->depth && same_attrs(&a->attrs, &b->attrs) &&
-	       same_text(a->text, b->text) && same_bytes(a->data, b->data);
+		a->cred.gid == b->cred.gid && nfs4r_oid_eq(&a->obj, &b->obj) && nfs4r_oid_eq(&a->dir, &b->dir) &&
+		nfs4r_oid_eq(&a->dir2, &b->dir2) && same_name(&a->name, &b->name) && same_name(&a->name2, &b->name2) &&
+		a->offset == b->offset && a->length == b->length && a->xflags == b->xflags && a->stable == b->stable &&
+		a->under_open == b->under_open && a->depth == b->depth && same_attrs(&a->attrs, &b->attrs) &&
+		same_text(a->text, b->text) && same_bytes(a->data, b->data);
 }
 
 struct opctx *update_op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool *busy)

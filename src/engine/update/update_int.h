@@ -25,45 +25,49 @@
  *        PARKED_QUEUED -> PARKED_PASSING
  */
 enum op_state {
-	OP_DRIVEN = 1,	   /* by its client's thread, until the end */
-	OP_COUNTED,	   /* the same; it has slept, and is counted among those that wait (wait_limit.c) */
-	OP_PASSING,	   /* asynchronous: by a thread that takes it as far as it goes without waiting */
-	OP_ABANDONED,	   /* asynchronous: it waits for the core, and no thread has it */
-	OP_QUEUED,	   /* asynchronous: an executor is about to drive it */
-	OP_PARKED,	   /* its client has been told to ask again; no thread has it */
-	OP_PARKED_QUEUED,  /* the same; an executor is about to drive it, */
+	OP_DRIVEN = 1, /* by its client's thread, until the end */
+	OP_COUNTED, /* the same; it has slept, and is counted among those that wait (wait_limit.c) */
+	OP_PASSING, /* asynchronous: by a thread that takes it as far as it goes without waiting */
+	OP_ABANDONED, /* asynchronous: it waits for the core, and no thread has it */
+	OP_QUEUED, /* asynchronous: an executor is about to drive it */
+	OP_PARKED, /* its client has been told to ask again; no thread has it */
+	OP_PARKED_QUEUED, /* the same; an executor is about to drive it, */
 	OP_PARKED_PASSING, /* or does */
-	OP_OVER,	   /* whoever has it frees it */
-	OP_REMOTE,	   /* a forwarded one, ours from EXECUTE on */
-	OP_RETURNED,	   /* it is the core's again */
+	OP_OVER, /* whoever has it frees it */
+	OP_REMOTE, /* a forwarded one, ours from EXECUTE on */
+	OP_RETURNED, /* it is the core's again */
 };
-enum op_due { OP_WAIT = 1, OP_EXECUTE, OP_DONE }; /* what the core says is to be done about it */
+enum op_due {
+	OP_WAIT = 1,
+	OP_EXECUTE,
+	OP_DONE
+}; /* what the core says is to be done about it */
 
 struct opctx { /* one operation in the engine; op->engine points here */
-	struct nfs4r_op *op;	 /* &own, or a forwarded one that the core owns */
+	struct nfs4r_op *op; /* &own, or a forwarded one that the core owns */
 	struct nfs4r_op own;
-	struct opctx *next;	 /* list of parked operations */
+	struct opctx *next; /* list of parked operations */
 	struct opctx *active_next, **active_prev; /* list of all operations of local clients, or of the forwarded ones that are ours */
 	nfs4r_exec_fn exec;
 	nfs4r_sync_fn sync_bytes;
-	nfs4r_done_fn done;	 /* asynchronous or parked */
+	nfs4r_done_fn done; /* asynchronous or parked */
 	void *arg;
 	struct nfs4r_op *caller; /* where an asynchronous result goes */
-	uint64_t verifier;	 /* when it began (log 5.3) */
+	uint64_t verifier; /* when it began (log 5.3) */
 	enum op_state state;
 	enum op_due due;
-	bool irrevocable;	 /* sent or executed: from here on DELAY would be a lie */
+	bool irrevocable; /* sent or executed: from here on DELAY would be a lie */
 	pthread_cond_t cond;
 	struct op_locks wanted; /* of the next execution: the core may name them while those of this one are still held */
 	struct op_locks locks;
 	struct nfs4r_entry *entry;
 	uint64_t parked_at_ms;
-	struct {		 /* of the execution under way */
-		bool kept;	 /* a stable WRITE: the journal has its bytes (log 4.10) */
-		bool changed;	 /* it failed after bytes had been written */
-		bool set_ids;	 /* it was not done because of set-id bits; this mode is the file's without them */
+	struct { /* of the execution under way */
+		bool kept; /* a stable WRITE: the journal has its bytes (log 4.10) */
+		bool changed; /* it failed after bytes had been written */
+		bool set_ids; /* it was not done because of set-id bits; this mode is the file's without them */
 		uint32_t mode_remaining;
-		bool unasked;	 /* whether its caller may do that could not be told before INTENT: permission.c */
+		bool unasked; /* whether its caller may do that could not be told before INTENT: permission.c */
 	} run;
 };
 void update_op_move(struct nfs4r_engine *eng, struct opctx *o, enum op_state to); /* eng->lock held */

@@ -80,7 +80,7 @@ static void change_row(struct nfs4r_object *o, const struct nfs4r_part *p, const
 	case NFS4R_EFF_CREATE:
 		r->type = p->attrs.type;
 		r->nlink = p->attrs.mask & NFS4R_ATTR_NLINK ? p->attrs.nlink :
-			   r->type == NFS4R_TYPE_DIR	    ? 2 :
+			r->type == NFS4R_TYPE_DIR	    ? 2 :
 							      1;
 		if (p->attrs.mask & NFS4R_ATTR_MTIME)
 			r->mtime = p->attrs.mtime;

@@ -19,7 +19,7 @@
 #include "store/internal.h"
 
 #define RECORD_BYTES (REC_MAX - (1u << 20)) /* names of one INSTALL */
-#define LISTED 256			    /* names looked at in one go */
+#define LISTED 256 /* names looked at in one go */
 
 /* ---- a changed directory ----------------------------------------------------- */
 

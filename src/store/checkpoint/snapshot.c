@@ -9,7 +9,7 @@
 
 #include "store/internal.h"
 
-#define HOT_MAX 1024	   /* objects that are marked anew; beyond it they wait for a sync, as those that were at rest do */
+#define HOT_MAX 1024 /* objects that are marked anew; beyond it they wait for a sync, as those that were at rest do */
 #define HOT_LOOK_MAX 16384 /* changes wait meanwhile */
 
 /*

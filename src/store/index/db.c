@@ -19,7 +19,7 @@
 #include "store/internal.h"
 
 #define READERS_MAX 1000
-#define PAD (256 * 1024)	/* of holes behind the last page: an offset and two lengths of 16 bits */
+#define PAD (256 * 1024) /* of holes behind the last page: an offset and two lengths of 16 bits */
 
 enum nfs4r_status store_db_status(int rc)
 {
@@ -190,8 +190,7 @@ void store_db_close(struct nfs4r_db *db)
 
 void store_db_share(struct nfs4r_db *db, const struct nfs4r_db *of)
 {
-	*db = (struct nfs4r_db){ .env = of->env, .meta = of->meta, .rows = of->rows, .names = of->names, .cookies = of->cookies,
-				 .handles = of->handles, .core = of->core, .marks = of->marks };
+	*db = (struct nfs4r_db){ .env = of->env, .meta = of->meta, .rows = of->rows, .names = of->names, .cookies = of->cookies, .handles = of->handles, .core = of->core, .marks = of->marks };
 	store_rwlock_init(&db->map);
 	pthread_mutex_init(&db->pool_lock, NULL);
 }

@@ -88,7 +88,7 @@ bool store_handle_is_mine(struct nfs4r_store *s, const struct nfs4r_object *o)
 	struct nfs4r_oid owner;
 
 	return nfs4r_store_by_handle(s, o->handle, o->handle_len, &owner) &&
-	       nfs4r_oid_eq(&owner, &o->row.oid);
+		nfs4r_oid_eq(&owner, &o->row.oid);
 }
 
 void store_handle_apply(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_object *o,

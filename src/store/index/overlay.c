@@ -147,7 +147,7 @@ void store_ov_need_row(struct ov_need *need, uint32_t nparents)
 {
 	need->rows++;
 	need->bytes += ALIGNED(sizeof(struct ov_row)) +
-		       ALIGNED(nparents * sizeof(struct nfs4r_parent));
+		ALIGNED(nparents * sizeof(struct nfs4r_parent));
 }
 
 void store_ov_need_name(struct ov_need *need, uint16_t len)

@@ -268,8 +268,7 @@ enum nfs4r_known nfs4r_store_copy_row(struct nfs4r_store *s, const struct nfs4r_
 		const struct nfs4r_row *r = &ref.obj->row;
 
 		known = NFS4R_KNOWN;
-		*out = (struct nfs4r_copy_row){ .version = r->version, .type = r->type, .multi = r->multi, .nlink = r->nlink, .ctime = r->ctime,
-						.mtime = r->mtime, .last_log = r->last_log, .last_lsn = r->last_lsn };
+		*out = (struct nfs4r_copy_row){ .version = r->version, .type = r->type, .multi = r->multi, .nlink = r->nlink, .ctime = r->ctime, .mtime = r->mtime, .last_log = r->last_log, .last_lsn = r->last_lsn };
 		out->nparents = r->nparents < NFS4R_PARENTS_MAX ? r->nparents : NFS4R_PARENTS_MAX;
 		for (uint32_t i = 0; i < out->nparents; i++) {
 			struct nfs4r_parent p;

@@ -37,8 +37,8 @@ uint32_t store_crc32c_tables(uint32_t crc, const void *data, size_t len)
 		uint32_t a = crc ^ (p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24);
 
 		crc = table[7][a & 0xff] ^ table[6][a >> 8 & 0xff] ^ table[5][a >> 16 & 0xff] ^
-		      table[4][a >> 24] ^ table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^
-		      table[0][p[7]];
+			table[4][a >> 24] ^ table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^
+			table[0][p[7]];
 		p += 8;
 		len -= 8;
 	}

@@ -49,7 +49,7 @@ bool store_jnl_wants_room(struct nfs4r_journal *j, uint64_t ahead)
 	struct nfs4r_segment last = last_of(j);
 
 	return j->laid < until(j, last.size, ahead) && j->laid - last.size < ahead / 2 && atomic_load(&j->tail) >= j->lay_again &&
-	       !atomic_load(&j->failed);
+		!atomic_load(&j->failed);
 }
 
 /* A piece more behind the file that begins at @start; false: that was all. lay_lock held. */

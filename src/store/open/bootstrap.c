@@ -25,8 +25,8 @@ static enum nfs4r_status load_marks(struct nfs4r_store *s)
 	if (!rc) {
 		while (st == NFS4R_OK && !(rc = mdb_cursor_get(cur, &key, &val, MDB_NEXT)))
 			st = key.mv_size == 16 && val.mv_size == 8 ?
-				     store_replay_mark(s, key.mv_data, get_be64(val.mv_data)) :
-				     NFS4R_CORRUPT;
+				store_replay_mark(s, key.mv_data, get_be64(val.mv_data)) :
+				NFS4R_CORRUPT;
 		mdb_cursor_close(cur);
 	}
 	store_db_end(&s->db, r);

@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #define NT_XSTATE 0x202
-#define LEGACY_SIZE 576		/* legacy area and header */
+#define LEGACY_SIZE 576 /* legacy area and header */
 #define XSTATE_BV_OFFSET 512
 #define PACKET_BUFFER (32 << 20)
 
@@ -102,12 +102,12 @@ int socket(int domain, int type, int protocol)
 	return fd;
 }
 
-#define SET_BYTES (_NSIG / 8)		/* what the kernel takes for a set of signals */
-#define LOOK_NS 50000			/* a frame shows so long after its signal, at most */
+#define SET_BYTES (_NSIG / 8) /* what the kernel takes for a set of signals */
+#define LOOK_NS 50000 /* a frame shows so long after its signal, at most */
 
 static void (*on_input)(int, siginfo_t *, void *);
-static volatile sig_atomic_t came_awake;	/* a SIGIO since the guest was last about to sleep */
-static volatile sig_atomic_t came_unseen;	/* a SIGIO since the guest last looked what there is */
+static volatile sig_atomic_t came_awake; /* a SIGIO since the guest was last about to sleep */
+static volatile sig_atomic_t came_unseen; /* a SIGIO since the guest last looked what there is */
 
 static void note_input(int sig, siginfo_t *info, void *context)
 {
@@ -124,7 +124,7 @@ int sigaction(int sig, const struct sigaction *new, struct sigaction *old)
 
 	if (!real)
 		real = dlsym(RTLD_NEXT, "sigaction");
-	if (sig == SIGIO && new && (new->sa_flags & SA_SIGINFO)) {
+	if (sig == SIGIO && new && (new->sa_flags &SA_SIGINFO)) {
 		on_input = new->sa_sigaction;
 		noting = *new;
 		noting.sa_sigaction = note_input;
@@ -144,7 +144,7 @@ int sigsuspend(const sigset_t *mask)
 
 	sigemptyset(&input);
 	sigaddset(&input, SIGIO);
-	sigprocmask(SIG_BLOCK, &input, &before);	/* from here on it ends the sleep */
+	sigprocmask(SIG_BLOCK, &input, &before); /* from here on it ends the sleep */
 	if (!came_awake)
 		syscall(SYS_rt_sigsuspend, mask, SET_BYTES);
 	came_awake = 0;

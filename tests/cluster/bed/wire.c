@@ -57,7 +57,7 @@ struct direction {
 	struct slot *ring;
 	uint32_t head, n;
 	uint64_t delay_ns, free_ns; /* the rate lets the next frame through then */
-	double loss, ns_per_byte;   /* 0: unlimited */
+	double loss, ns_per_byte; /* 0: unlimited */
 };
 
 static struct direction dirs[SITES_MAX + 1][SITES_MAX + 1];
@@ -204,8 +204,7 @@ static bool read_frames(int site)
 
 	for (int i = 0; i < BATCH; i++) {
 		v[i] = (struct iovec){ in[i], FRAME };
-		m[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &v[i], .msg_iovlen = 1, .msg_name = &from[i], .msg_namelen = sizeof(from[i]), .msg_control = &stamp[i],
-						      .msg_controllen = sizeof(stamp[i]) } };
+		m[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &v[i], .msg_iovlen = 1, .msg_name = &from[i], .msg_namelen = sizeof(from[i]), .msg_control = &stamp[i], .msg_controllen = sizeof(stamp[i]) } };
 	}
 	int n = recvmmsg(sockets[site], m, BATCH, MSG_DONTWAIT, NULL);
 	uint64_t now = now_ns();

@@ -79,7 +79,8 @@ static void status_of_a_healthy_volume(void **state)
 	assert_string_equal(get_text(a, "state"), "serving");
 	assert_int_equal(json_array_size(peers), 2);
 	assert_true(get_num(json_object_get(a, "log"), "last") >= 40);
-	json_array_foreach(peers, i, p) {
+	json_array_foreach(peers, i, p)
+	{
 		assert_string_equal(get_text(p, "state"), "up");
 		assert_int_equal(get_num(json_object_get(p, "has_of_our_log"), "lag_entries"), 0);
 	}
@@ -101,9 +102,8 @@ static void a_control_is_shown_by_its_path(void **state)
 	nfs4r_opened(s->eng, &o);
 	assert_int_equal(site_write(s, &o, 0, "x", 1), NFS4R_OK);
 	a = ask(2, "controls");
-	json_array_foreach(json_object_get(a, "controls"), i, row)
-		if (strcmp(get_text(row, "path"), "/open") == 0 && get_num(row, "owner") == 2)
-			found = true;
+	json_array_foreach(json_object_get(a, "controls"), i, row) if (strcmp(get_text(row, "path"), "/open") == 0 && get_num(row, "owner") == 2)
+		found = true;
 	nfs4r_closed(s->eng, &o);
 	assert_true(found);
 	json_decref(a);
@@ -115,9 +115,7 @@ static const json_t *control_of(const json_t *a, const char *path, uint64_t owne
 	json_t *row;
 	size_t i;
 
-	json_array_foreach(json_object_get(a, "controls"), i, row)
-		if (strcmp(get_text(row, "path"), path) == 0 && get_num(row, "owner") == owner)
-			return row;
+	json_array_foreach(json_object_get(a, "controls"), i, row) if (strcmp(get_text(row, "path"), path) == 0 && get_num(row, "owner") == owner) return row;
 	return NULL;
 }
 
@@ -173,8 +171,8 @@ static bool owner_shows_it(const json_t *a)
 
 	/* Settled, with what was created below it, and with a timer. */
 	return row && strcmp(get_text(row, "depth"), "deep") == 0 && json_is_true(json_object_get(row, "acked_by_all")) &&
-	       json_array_size(json_object_get(row, "acks")) == SITES && get_num(json_object_get(row, "below"), "2") > 0 &&
-	       json_is_integer(json_object_get(row, "ends_in_ms")) && json_is_integer(json_object_get(row, "ops_executing"));
+		json_array_size(json_object_get(row, "acks")) == SITES && get_num(json_object_get(row, "below"), "2") > 0 &&
+		json_is_integer(json_object_get(row, "ends_in_ms")) && json_is_integer(json_object_get(row, "ops_executing"));
 }
 
 static bool others_show_it(const json_t *a)
@@ -182,7 +180,7 @@ static bool others_show_it(const json_t *a)
 	const json_t *row = control_of(a, "/dir", 2);
 
 	return row && strcmp(get_text(row, "depth"), "deep") == 0 && json_is_null(json_object_get(row, "acks")) &&
-	       json_is_null(json_object_get(row, "ends_in_ms"));
+		json_is_null(json_object_get(row, "ends_in_ms"));
 }
 
 static void a_deep_control_and_its_election(void **state)
@@ -226,7 +224,8 @@ static bool waits_for_server_3(const json_t *a)
 	json_t *w;
 	size_t i;
 
-	json_array_foreach(json_object_get(a, "waiting"), i, w) {
+	json_array_foreach(json_object_get(a, "waiting"), i, w)
+	{
 		const json_t *on = json_object_get(w, "on");
 
 		if (strcmp(get_text(w, "op"), "mkdir") == 0 && strcmp(get_text(w, "path"), "/") == 0 &&

@@ -18,7 +18,7 @@ static const uint8_t volume[16] = "a test's volume";
 
 static void log_line(void *ctx, enum nfs4r_log_level level, const char *text)
 {
-	void (*heard)(struct site *s, const char *text);
+	void (*heard)(struct site * s, const char *text);
 	struct site *s = ctx;
 	size_t at;
 
@@ -138,7 +138,6 @@ static int hooked_sync_all(void *ctx)
 
 	return (h && h->sync_all ? h->sync_all : hooked[i].table.sync_all)(ctx);
 }
-
 
 enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 {

@@ -9,7 +9,7 @@
 #include "lib/dirlops.h"
 #include "lib/power.h"
 
-#define SITES 3	    /* that every configuration file has, unless a test says otherwise */
+#define SITES 3 /* that every configuration file has, unless a test says otherwise */
 #define SITES_MAX 5 /* those above are added by a test; the file of such a one has all up to itself */
 
 struct cluster {
@@ -23,8 +23,8 @@ struct cluster {
 	uint32_t durability, idle_ms, checkpoint_ms;
 	uint64_t retention_bytes, segment_bytes; /* 0: the defaults */
 	uint32_t executors;
-	bool machines;	     /* the servers are on machines that can lose power: machine.h */
-	_Atomic bool hurry;  /* operations do not try again after DELAY */
+	bool machines; /* the servers are on machines that can lose power: machine.h */
+	_Atomic bool hurry; /* operations do not try again after DELAY */
 	struct site {
 		int id;
 		struct nfs4r_engine *eng;
@@ -40,7 +40,7 @@ struct cluster {
 		pthread_mutex_t lock;
 		char logged[65536]; /* under lock: what it said since cluster_init() */
 		bool (*ready)(void *ops); /* NULL, or the ready of struct nfs4r_lops */
-		struct nfs4r_lops table;  /* in use when there is one */
+		struct nfs4r_lops table; /* in use when there is one */
 		void (*heard)(struct site *s, const char *text); /* under lock; NULL, or called without it for each line, on the thread that says it */
 	} site[SITES_MAX + 1]; /* 1.. */
 };

@@ -16,7 +16,14 @@
 
 #define SELF 3
 
-enum what { CONNECT = 1, ASK, ASK_TEXTS, HOLD, COUNT, LEAVE };
+enum what {
+	CONNECT = 1,
+	ASK,
+	ASK_TEXTS,
+	HOLD,
+	COUNT,
+	LEAVE
+};
 
 struct order {
 	enum what what;

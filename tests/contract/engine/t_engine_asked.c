@@ -76,8 +76,8 @@ static int begin(void **state)
 }
 
 struct measured {
-	uint64_t memory;	  /* at most */
-	uint64_t slowest_ms, n;	  /* of what server 2 asked server 1 for, and changed */
+	uint64_t memory; /* at most */
+	uint64_t slowest_ms, n; /* of what server 2 asked server 1 for, and changed */
 };
 
 /* Server 2 goes on for so long: attributes of the file that server 1 controls, its bytes, and a write that is forwarded. */
@@ -254,9 +254,9 @@ static void forwarded_operations_count_until_their_answers(void **state)
 
 /* ---- answers that nobody reads ---- */
 
-#define READS 400	/* 100 MiB at a time, until the kernels take no more */
+#define READS 400 /* 100 MiB at a time, until the kernels take no more */
 #define READS_MAX (50 * READS)
-#define EMPTY_MAX 1000	/* bytes of an answer without the file's, and what the others have beside them */
+#define EMPTY_MAX 1000 /* bytes of an answer without the file's, and what the others have beside them */
 
 static uint64_t messages_of(struct nfs4r_engine *eng)
 {

@@ -306,7 +306,8 @@ static void a_repair_makes_the_copy_equal(void **state)
 	assert_int_equal(site_link(&c->site[1], &two, &root, "second"), NFS4R_OK);
 	cluster_settle(c);
 	must_shell("cd %s/dir && rm -r f1? two && printf 'as somebody wanted it, and longer' >edited && chmod 600 mode && setfattr -n user.x -v y mode && ln -sfn elsewhere link && "
-		   "mkdir new && echo n >new/n && mv f20 new/ && echo edited >../other", s->data);
+		   "mkdir new && echo n >new/n && mv f20 new/ && echo edited >../other",
+		   s->data);
 	(void)edited;
 	(void)mode;
 	r = repair(c, 2, "/dir", 0, true);

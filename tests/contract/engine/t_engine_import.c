@@ -20,7 +20,12 @@
 #define FILES 3
 #define SECOND 3 /* number of the second file: the root's only directory is 1 */
 
-enum end { STOP = 1, KILL, POWER, POWER_SYNCED };
+enum end {
+	STOP = 1,
+	KILL,
+	POWER,
+	POWER_SYNCED
+};
 
 struct place { /* where in the second file */
 	uint64_t off, len; /* of the update lock; beyond the file: any other than a WRITE waits for it */
@@ -47,8 +52,8 @@ static int setup(void **state)
 static void list_tree(struct cluster *c, const char *dir, const char *out)
 {
 	must_shell("cd %s && { find . -mindepth 1 ! -type d -printf '%%p %%y %%m %%n %%s %%T@\\n' | sort; find . -mindepth 1 -type d -printf '%%p %%m %%T@\\n' | sort; "
-	     "find . -type f | sort | xargs sha1sum; find . -mindepth 1 | sort | xargs getfattr -d; } >%s/%s",
-	     dir, c->dir, out);
+		   "find . -type f | sort | xargs sha1sum; find . -mindepth 1 | sort | xargs getfattr -d; } >%s/%s",
+		   dir, c->dir, out);
 }
 
 static void plant(struct cluster *c, const struct place *at)
@@ -167,10 +172,10 @@ static void interrupted(struct cluster *c, const struct place *at, enum end end)
 	expect_as_before(c);
 }
 
-#define AT(place, how)                                 \
-	static void place##_##how(void **state)        \
-	{                                              \
-		interrupted(*state, &place, how);      \
+#define AT(place, how)                            \
+	static void place##_##how(void **state)   \
+	{                                         \
+		interrupted(*state, &place, how); \
 	}
 
 AT(nothing_sent, STOP)
@@ -249,7 +254,7 @@ static void what_clients_did_stays(void **state)
 static struct meddler { /* a client at the moments after the import has looked at something; on its thread, so nothing else happens meanwhile */
 	struct site *s;
 	struct nfs4r_oid d;
-	struct stat seen;	/* what is renamed when it was seen */
+	struct stat seen; /* what is renamed when it was seen */
 	bool busy;
 	int readdirs;
 	unsigned failed;
@@ -423,7 +428,8 @@ static void holes_stay_holes(void **state)
 
 	must_shell("cd %s && for f in none middle end begin both; do truncate -s %uM $f; done && echo middle | dd of=middle conv=notrunc status=none bs=1 seek=40000000 && "
 		   "echo end | dd of=end conv=notrunc status=none bs=1 seek=%u && echo begin | dd of=begin conv=notrunc status=none && head -c 300000 /dev/urandom | dd of=both conv=notrunc status=none && "
-		   "echo both | dd of=both conv=notrunc status=none bs=1 seek=%u && touch -d '2001-02-03 04:05:06.789' *", s->data, HOLE, HOLE * MIB - 4, HOLE * MIB - 9);
+		   "echo both | dd of=both conv=notrunc status=none bs=1 seek=%u && touch -d '2001-02-03 04:05:06.789' *",
+		   s->data, HOLE, HOLE * MIB - 4, HOLE * MIB - 9);
 	list_tree(c, s->data, "before");
 	s->import = true;
 	for (int i = 1; i <= SITES; i++)
@@ -443,7 +449,8 @@ static void a_hole_that_came_back(void **state)
 	struct block b;
 
 	must_shell("cd %s && truncate -s %uM f && echo middle | dd of=f conv=notrunc status=none bs=1 seek=40000000 && setfattr -n user.k -v v f && "
-		   "touch -d '2001-02-03 04:05:06.789' f", s->data, HOLE);
+		   "touch -d '2001-02-03 04:05:06.789' f",
+		   s->data, HOLE);
 	s->import = true;
 	begin(c, &b, &at, 1);
 	wait_place(&b, &at);
@@ -463,9 +470,11 @@ static void plant_odd(struct site *s)
 {
 	must_shell("cd %s && mkdir d d/deeper && echo f >d/f && mkfifo d/p && mknod d/c c 1 3 && mknod d/b b 7 9 && ln -s nowhere d/l && ln d/l d/deeper/l2 && ln d/c d/deeper/c2 && "
 		   "echo cap >d/cap && : >'d/new\nline' && printf x >\"d/$(printf '\\377\\n\\\\')\" && "
-		   "for o in d/p d/c d/b d/l; do chown -h 12:13 $o; setfattr -h -n trusted.odd -v odd $o; touch -h -d '2001-02-03 04:05:06.123456789' $o; done", s->data);
+		   "for o in d/p d/c d/b d/l; do chown -h 12:13 $o; setfattr -h -n trusted.odd -v odd $o; touch -h -d '2001-02-03 04:05:06.123456789' $o; done",
+		   s->data);
 	must_shell("cd %s && chmod 4711 d/f && setfattr -n security.capability -v 0x0100000200040000000000000000000000000000 d/cap && setfattr -n user.e -v '' d/f && "
-		   "setfacl -m u:77:rx,m::rwx d/f && setfacl -d -m u:77:rwx d/deeper && touch -d '2002-02-03 04:05:06.789' d/f d/cap d/deeper d && chmod 2751 . && setfattr -n user.root -v r .", s->data);
+		   "setfacl -m u:77:rx,m::rwx d/f && setfacl -d -m u:77:rwx d/deeper && touch -d '2002-02-03 04:05:06.789' d/f d/cap d/deeper d && chmod 2751 . && setfattr -n user.root -v r .",
+		   s->data);
 }
 
 /* With what only root sees, and of links themselves; the root's own mode, too. */
@@ -473,7 +482,8 @@ static void list_all(struct cluster *c, const char *dir, const char *out)
 {
 	must_shell("cd %s && { stat -c '%%a %%u %%g' .; find . -mindepth 1 -printf '%%p %%y %%m %%U %%G %%T@ %%l\n' | sort; find . -mindepth 1 ! -type d -printf '%%p %%n %%s\n' | sort; "
 		   "find . -type b -o -type c | sort | xargs stat -c '%%n %%t %%T'; find . -type f -print0 | sort -z | xargs -0 sha1sum; "
-		   "find . -print0 | sort -z | xargs -0 getfattr -h -d -m '^(user|trusted|security|system[.]posix)' -e hex | grep -v '^trusted[.]nfs4r[.]'; } >%s/%s", dir, c->dir, out);
+		   "find . -print0 | sort -z | xargs -0 getfattr -h -d -m '^(user|trusted|security|system[.]posix)' -e hex | grep -v '^trusted[.]nfs4r[.]'; } >%s/%s",
+		   dir, c->dir, out);
 }
 
 static void expect_all_as_before(struct cluster *c)
@@ -636,7 +646,8 @@ static void skips(struct cluster *c)
 
 	must_shell("cd %s && mkdir a a/mounted z && echo in >a/mounted/in && echo b >a/broken && echo x >\"a/$(printf 'new\\nline')\" && mv \"a/$(printf 'new\\nline')\" z/ && "
 		   "echo sealed >z/sealed && chmod 602 z/sealed && echo i >z/immutable && chmod 604 z/immutable && echo attr >z/attr && setfattr -n user.broken -v v z/attr && "
-		   "setfattr -n user.good -v v z/attr && echo begun >z/grows && chmod 601 z/grows", s->data);
+		   "setfattr -n user.good -v v z/attr && echo begun >z/grows && chmod 601 z/grows",
+		   s->data);
 	snprintf(odd.grows, sizeof(odd.grows), "%s/z/grows", s->data);
 	import_all(c);
 	expect_notes(s, IMPORT_SKIPPED, "import-skipped.txt", "/a/broken /a/mounted /z/sealed 3");
@@ -772,10 +783,19 @@ static void its_operations_are_not_parked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(nothing_sent_STOP),	      T(first_sent_STOP),	 T(bytes_sent_STOP), T(times_missing_STOP),
-		T(nothing_sent_KILL),	      T(first_sent_KILL),	 T(bytes_sent_KILL), T(times_missing_KILL),
-		T(first_sent_POWER),	      T(times_missing_POWER),
-		T(nothing_sent_POWER_SYNCED), T(first_sent_POWER_SYNCED), T(bytes_sent_POWER_SYNCED),
+		T(nothing_sent_STOP),
+		T(first_sent_STOP),
+		T(bytes_sent_STOP),
+		T(times_missing_STOP),
+		T(nothing_sent_KILL),
+		T(first_sent_KILL),
+		T(bytes_sent_KILL),
+		T(times_missing_KILL),
+		T(first_sent_POWER),
+		T(times_missing_POWER),
+		T(nothing_sent_POWER_SYNCED),
+		T(first_sent_POWER_SYNCED),
+		T(bytes_sent_POWER_SYNCED),
 		T(what_was_begun_is_ended_without_import),
 		T(what_clients_did_stays),
 		T(a_file_that_is_deleted_at_once),

@@ -1118,7 +1118,7 @@ static void promise(struct worker *w)
 	if (rand_r(&w->seed) % 3 == 0) /* beside what is promised: the journal does not keep it */
 		site_write(s, &p->oid, 32 + (unsigned)rand_r(&w->seed) % 64, "whatever", 8);
 	if (rand_r(&w->seed) % 3 == 0 ? site_write_stable(s, &p->oid, 0, text, 32) != NFS4R_OK :
-	    site_write(s, &p->oid, 0, text, 32) != NFS4R_OK || site_commit(s, &p->oid) != NFS4R_OK)
+					site_write(s, &p->oid, 0, text, 32) != NFS4R_OK || site_commit(s, &p->oid) != NFS4R_OK)
 		return;
 	if (rand_r(&w->seed) % 4 == 0)
 		site_setattr(s, &p->oid, &(struct nfs4r_attrs){ .mask = NFS4R_ATTR_SIZE, .size = 32 + (unsigned)rand_r(&w->seed) % 64 });

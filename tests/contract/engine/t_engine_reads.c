@@ -433,7 +433,8 @@ static void change(struct site *s, const struct nfs4r_oid *f, struct model *m, u
 static void expect_model(struct site *s, const struct nfs4r_oid *f, const struct model *m, unsigned *seed)
 {
 	uint64_t off = rand_r(seed) % (9 * MIB);
-	uint32_t len = 1 + rand_r(seed) % (3 * MIB), want = off >= m->size ? 0 : m->size - off < len ? (uint32_t)(m->size - off) : len;
+	uint32_t len = 1 + rand_r(seed) % (3 * MIB), want = off >= m->size ? 0 : m->size - off < len ? (uint32_t)(m->size - off) :
+												       len;
 
 	assert_int_equal(site_read(s, f, off, block, &len), NFS4R_OK);
 	assert_int_equal(len, want);

@@ -141,9 +141,15 @@ static const struct {
 	enum nfs4r_status st;
 	void (*update)(struct site *s, struct objects *o);
 } kinds[] = {
-	{ "create", NFS4R_NAMETOOLONG, do_create }, { "create", NFS4R_PERM, do_mkdir },		{ "write", NFS4R_FBIG, do_write },
-	{ "setattr", NFS4R_PERM, do_setattr },	    { "setxattr", NFS4R_XATTR2BIG, do_setxattr }, { "removexattr", NFS4R_ROFS, do_removexattr },
-	{ "allocate", NFS4R_DQUOT, do_allocate },   { "link", NFS4R_MLINK, do_link },		{ "rename", NFS4R_IO, do_rename },
+	{ "create", NFS4R_NAMETOOLONG, do_create },
+	{ "create", NFS4R_PERM, do_mkdir },
+	{ "write", NFS4R_FBIG, do_write },
+	{ "setattr", NFS4R_PERM, do_setattr },
+	{ "setxattr", NFS4R_XATTR2BIG, do_setxattr },
+	{ "removexattr", NFS4R_ROFS, do_removexattr },
+	{ "allocate", NFS4R_DQUOT, do_allocate },
+	{ "link", NFS4R_MLINK, do_link },
+	{ "rename", NFS4R_IO, do_rename },
 	{ "remove", NFS4R_NOTEMPTY, do_remove },
 };
 

@@ -166,7 +166,7 @@ static void a_restart_with_a_full_disk(void **state)
 	cluster_settle(c);
 }
 
-static const uint32_t questions[] = { NFS4R_RD_GETATTR, NFS4R_RD_LOOKUP,    NFS4R_RD_READDIR,	NFS4R_RD_READ, NFS4R_RD_READLINK,
+static const uint32_t questions[] = { NFS4R_RD_GETATTR, NFS4R_RD_LOOKUP, NFS4R_RD_READDIR, NFS4R_RD_READ, NFS4R_RD_READLINK,
 				      NFS4R_RD_GETXATTR, NFS4R_RD_LISTXATTR, NFS4R_RD_SEEK, NFS4R_RD_LOOKUPP, NFS4R_RD_COMMIT };
 
 #define QUESTIONS (sizeof(questions) / sizeof(questions[0]))

@@ -145,7 +145,7 @@ static void who_ends_soon_again_and_again_waits(void **state)
 	wait_all_serve(c);
 	assert_true(engine_now_ms() - begun >= 1500);
 	assert_int_equal(start_online_starts(s->eng), 4); /* should it die now */
-	cluster_stop(c, 3);			    /* in order: it counts for nothing */
+	cluster_stop(c, 3); /* in order: it counts for nothing */
 	cluster_start(c, 3);
 	assert_int_equal(start_online_starts(s->eng), 3);
 }

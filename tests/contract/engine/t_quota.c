@@ -68,8 +68,11 @@ static void they_have_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mount_options_are_believed),	      cmocka_unit_test(what_the_kernel_enforces_counts), cmocka_unit_test(a_project_that_is_the_directory_is_room),
-		cmocka_unit_test(lines_of_other_mounts_say_nothing), cmocka_unit_test(they_have_names),
+		cmocka_unit_test(mount_options_are_believed),
+		cmocka_unit_test(what_the_kernel_enforces_counts),
+		cmocka_unit_test(a_project_that_is_the_directory_is_room),
+		cmocka_unit_test(lines_of_other_mounts_say_nothing),
+		cmocka_unit_test(they_have_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@
 #define FIRST "127.0.0.4" /* its ports are free (world_init), and of no server */
 #define SECOND "127.0.0.1"
 #define ITSELF "itself.test" /* as Debian's installer writes it into /etc/hosts */
-#define LATER "later.test"   /* known at the third question */
+#define LATER "later.test" /* known at the third question */
 
 static _Atomic unsigned questions;
 

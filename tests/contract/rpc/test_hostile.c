@@ -192,7 +192,9 @@ static void test_fragments(void **state)
 	m->entries.entries[0] = e;
 	fake_call(&f, &w->s[1], &w->s[0], 1);
 	for (uint32_t round = 1; round <= 4; round++) {
-		uint32_t step = round == 1 ? 1000 : round == 2 ? 77777 : round == 3 ? 299999 : 250;
+		uint32_t step = round == 1 ? 1000 : round == 2 ? 77777 :
+			round == 3			       ? 299999 :
+								 250;
 
 		m->entries.end = round;
 		b = nfs4r_msg_encode(m);
@@ -272,7 +274,10 @@ static void test_numbers(void **state)
 /* The memory for what comes before one that is missing is bounded, and that is more than its bytes on the wire. */
 static void test_too_much_ahead(void **state)
 {
-	enum { EACH = 64, ENTRY_BYTES = sizeof(struct nfs4r_entry) };
+	enum {
+		EACH = 64,
+		ENTRY_BYTES = sizeof(struct nfs4r_entry)
+	};
 	struct world *w = malloc(sizeof(*w));
 	struct fake f;
 

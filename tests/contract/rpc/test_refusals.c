@@ -216,8 +216,7 @@ static void test_a_policy_that_differs_is_told(void **state)
 	for (int i = 0; i < 2; i++) {
 		assert_true(nfs4r_rpc_get_stats(w->s[i].rpc, i ? 1 : 2, &st));
 		assert_non_null(strstr(st.differs, "Export policy differs"));
-		assert_non_null(strstr(st.differs, i ? "server 2 has \"Squash = Root_Squash\", server 1 has \"Squash = No_Root_Squash\"" :
-						       "server 1 has \"Squash = No_Root_Squash\", server 2 has \"Squash = Root_Squash\""));
+		assert_non_null(strstr(st.differs, i ? "server 2 has \"Squash = Root_Squash\", server 1 has \"Squash = No_Root_Squash\"" : "server 1 has \"Squash = No_Root_Squash\", server 2 has \"Squash = Root_Squash\""));
 	}
 	world_fini(w);
 	free(w);
@@ -338,7 +337,8 @@ static void test_nothing_is_told_before_the_volume_is_named(void **state)
 	for (int i = 0; i < 6; i++) {
 		h = good;
 		h.volume[7]++;
-		h.server = i == 1 ? 1 : i == 2 ? 9 : 2;
+		h.server = i == 1 ? 1 : i == 2 ? 9 :
+						 2;
 		h.to = i == 3 ? 3 : 1;
 		h.export_id += i == 4;
 		h.asks = i == 5;
@@ -520,7 +520,8 @@ int main(void)
 		cmocka_unit_test(test_the_same_value_where_each_has_its_own),
 		cmocka_unit_test(test_the_next_mistake_is_said),
 		cmocka_unit_test(test_a_key_that_only_one_has),
-		cmocka_unit_test(test_a_policy_that_differs_is_told), cmocka_unit_test(test_long_values_of_a_key),
+		cmocka_unit_test(test_a_policy_that_differs_is_told),
+		cmocka_unit_test(test_long_values_of_a_key),
 		cmocka_unit_test(test_wrong_server_set),
 		cmocka_unit_test(test_wrong_views),
 		cmocka_unit_test(test_wrong_durability),

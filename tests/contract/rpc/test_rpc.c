@@ -85,7 +85,8 @@ static void test_restart_with_new_incarnation(void **state)
 		world_wait(&w->s[1 - i], w_s->downs[i + 1] == (round + 1) / 2);
 		m->type = NFS4R_MSG_VERIFY;
 		assert_int_equal(nfs4r_rpc_send(w->s[1 - i].rpc, (nfs4r_server_id)(i + 1),
-						NFS4R_LANE_REQUEST, m), NFS4R_UNKNOWN);
+						NFS4R_LANE_REQUEST, m),
+				 NFS4R_UNKNOWN);
 		w->s[i].cfg.inc += 1000;
 		world_start(w, i);
 		world_wait(&w->s[1 - i], w_s->up[i + 1] && w_s->inc[i + 1] == w->s[i].cfg.inc);
@@ -284,8 +285,7 @@ static void test_rtt_is_measured(void **state)
 	world_start_all(w);
 	world_wait_all_up(w);
 	for (int i = 0; i < 2; i++)
-		world_wait(&w->s[i], nfs4r_rpc_get_stats(w_s->rpc, (nfs4r_server_id)(2 - i), &st) &&
-				     st.rtt_ms >= 0 && st.rtt_ms < 1000);
+		world_wait(&w->s[i], nfs4r_rpc_get_stats(w_s->rpc, (nfs4r_server_id)(2 - i), &st) && st.rtt_ms >= 0 && st.rtt_ms < 1000);
 	/* Several times the silence, and it stays up by keep-alives alone. */
 	world_wait(&w->s[0], world_now_ns() > end);
 	assert_int_equal(world_get(&w->s[0], w_s->downs[2]), 0);
@@ -386,8 +386,8 @@ static void test_a_held_lane_waits(void **state)
 	free(w);
 }
 
-#define COST_US 200   /* of a processor, for each message */
-#define FLOOD 4000    /* messages: 800 ms of it */
+#define COST_US 200 /* of a processor, for each message */
+#define FLOOD 4000 /* messages: 800 ms of it */
 #define SHARE_MAX 2000 /* of them within a second: a tenth of a processor is 500, and the first window has up to 256 + 32 more */
 
 /* A server without end of messages on lane CONTROL gets a tenth of a processor. The one beside it is heard at once, and in the end all have come, in order. */
@@ -675,7 +675,8 @@ static void test_padding_only_where_it_is_of_use(void **state)
 		for (int i = 0; i < 2; i++) {
 			struct nfs4r_rpc_config *cfg = &w->s[i].cfg;
 
-			cfg->warm_rtt_us = what == 0 ? 60000000 : what == 1 ? 1 : 0;
+			cfg->warm_rtt_us = what == 0 ? 60000000 : what == 1 ? 1 :
+									      0;
 			cfg->warm_bytes = what == 2 ? 0 : 4 << 20;
 			if (what == 1)
 				strcpy(cfg->congestion, "reno");

@@ -48,26 +48,26 @@ void world_fini(struct world *w);
 uint64_t world_now_ns(void);
 
 /* Wait until an expression over server @s is true, with its lock held meanwhile. */
-#define world_wait(s, expr)                                                                  \
-	do {                                                                                 \
-		struct world_server *w_s = (s);                                              \
-		uint64_t w_end = world_now_ns() + WORLD_WAIT_MS * 1000000ull;                 \
-		pthread_mutex_lock(&w_s->lock);                                              \
-		bool w_ok;                                                                   \
-		while (!(w_ok = (expr)) && world_now_ns() < w_end)                           \
-			world_pause(w_s);                                                    \
-		pthread_mutex_unlock(&w_s->lock);                                            \
-		if (!w_ok)                                                                   \
-			fail_msg("%s did not come true; log:\n%s", #expr, w_s->log);         \
+#define world_wait(s, expr)                                                          \
+	do {                                                                         \
+		struct world_server *w_s = (s);                                      \
+		uint64_t w_end = world_now_ns() + WORLD_WAIT_MS * 1000000ull;        \
+		pthread_mutex_lock(&w_s->lock);                                      \
+		bool w_ok;                                                           \
+		while (!(w_ok = (expr)) && world_now_ns() < w_end)                   \
+			world_pause(w_s);                                            \
+		pthread_mutex_unlock(&w_s->lock);                                    \
+		if (!w_ok)                                                           \
+			fail_msg("%s did not come true; log:\n%s", #expr, w_s->log); \
 	} while (0)
 /* Value of an expression over server @s, read under its lock. */
-#define world_get(s, expr)                                                                   \
-	({                                                                                   \
-		struct world_server *w_s = (s);                                              \
-		pthread_mutex_lock(&w_s->lock);                                              \
-		uint64_t w_v = (uint64_t)(expr);                                             \
-		pthread_mutex_unlock(&w_s->lock);                                            \
-		w_v;                                                                         \
+#define world_get(s, expr)                        \
+	({                                        \
+		struct world_server *w_s = (s);   \
+		pthread_mutex_lock(&w_s->lock);   \
+		uint64_t w_v = (uint64_t)(expr);  \
+		pthread_mutex_unlock(&w_s->lock); \
+		w_v;                              \
 	})
 /* Times that @text stands in the log. */
 uint32_t world_logged(struct world_server *s, const char *text);

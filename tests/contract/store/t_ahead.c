@@ -23,9 +23,9 @@ static struct fx f;
 
 static struct {
 	bool full, broken; /* no space is found; syncs fail */
-	bool lost;	   /* pages: each open file is told once, whoever asks */
-	bool heard;	   /* the first one was told */
-	uint32_t asked;	   /* for space */
+	bool lost; /* pages: each open file is told once, whoever asks */
+	bool heard; /* the first one was told */
+	uint32_t asked; /* for space */
 	enum nfs4r_status meanwhile; /* what a sync of all records answers while the first one that is told hears of it */
 } disk;
 

@@ -201,7 +201,8 @@ static void test_without_their_commit_they_are_nothing(void **state)
 	fx_crash(&f);
 	/* header 24; OID, offset, length, 4 bytes: 32, a multiple of 8 */
 	snprintf(cmd, sizeof(cmd), "cd %s && for j in journal-*; do start=$((0x${j#journal-})); [ $start -gt %llu ] || last=$j; done; "
-		 "truncate -s $((%llu - 0x${last#journal-} + 56)) $last", f.cfg.dir, (unsigned long long)at, (unsigned long long)at);
+				   "truncate -s $((%llu - 0x${last#journal-} + 56)) $last",
+		 f.cfg.dir, (unsigned long long)at, (unsigned long long)at);
 	assert_int_equal(system(cmd), 0);
 	f.cfg.boot_id = "boot-2";
 	fx_open_ok(&f);

@@ -644,7 +644,9 @@ static void test_names_change_places(void **state)
 /* More names than one record of the journal can hold. */
 static void test_a_very_large_directory(void **state)
 {
-	enum { MANY = 90000 };
+	enum {
+		MANY = 90000
+	};
 	struct nfs4r_dirent *d = calloc(MANY, sizeof(*d)), got[2];
 	struct nfs4r_install in = { .oid = f.root, .nnames = MANY, .names = d };
 	struct nfs4r_row row;

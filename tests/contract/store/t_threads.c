@@ -10,7 +10,7 @@
 #include "fixture.h"
 
 #define CHANGES 6000
-#define FEWEST 500		/* on a machine that is so busy that all would take longer than */
+#define FEWEST 500 /* on a machine that is so busy that all would take longer than */
 #define SECONDS 40
 #define NDIRS 8
 

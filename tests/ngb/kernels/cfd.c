@@ -18,7 +18,7 @@
 #include "ngb/kernels/cfd.h"
 
 #define TOLERANCE 1e-8 /* of the published values, relative */
-#define LINE 8         /* doubles in a line of the cache */
+#define LINE 8 /* doubles in a line of the cache */
 
 /* ---- the steady solution: a constant and a polynomial of the fourth degree in x, in y and in z ---- */
 
@@ -62,7 +62,8 @@ static void set_axes(struct cfd *c)
 		a->second = 1.0 / (h * h);
 		a->diffusion = diffusion[d];
 		for (int m = 0; m < CFD_AXES; m++)
-			a->vel[m] = m == 0 ? d : m <= d ? m - 1 : m;
+			a->vel[m] = m == 0 ? d : m <= d ? m - 1 :
+							  m;
 		a->var[0] = CFD_DENSITY;
 		for (int m = 0; m < CFD_AXES; m++)
 			a->var[1 + m] = CFD_MOMENTUM_X + a->vel[m];
@@ -72,9 +73,9 @@ static void set_axes(struct cfd *c)
 
 int cfd_init(struct cfd *c, int n, double dt)
 {
-	double **array[] = { &c->u[0],   &c->u[1],     &c->u[2],     &c->u[3],     &c->u[4],    &c->rhs[0], &c->rhs[1], &c->rhs[2],
-			     &c->rhs[3], &c->rhs[4],   &c->force[0], &c->force[1], &c->force[2], &c->force[3], &c->force[4], &c->inv_rho,
-			     &c->vel[0], &c->vel[1],   &c->vel[2],   &c->half_v2,  &c->energy,  &c->pressure, &c->sound };
+	double **array[] = { &c->u[0], &c->u[1], &c->u[2], &c->u[3], &c->u[4], &c->rhs[0], &c->rhs[1], &c->rhs[2],
+			     &c->rhs[3], &c->rhs[4], &c->force[0], &c->force[1], &c->force[2], &c->force[3], &c->force[4], &c->inv_rho,
+			     &c->vel[0], &c->vel[1], &c->vel[2], &c->half_v2, &c->energy, &c->pressure, &c->sound };
 	size_t count = sizeof(array) / sizeof(array[0]), lines;
 
 	assert(n > 6 && n <= CFD_MESH_MAX);

@@ -24,22 +24,28 @@
 #define CFD_AXES 3
 #define CFD_MESH_MAX 64 /* points along an axis, of class A */
 
-enum { CFD_DENSITY, CFD_MOMENTUM_X, CFD_MOMENTUM_Y, CFD_MOMENTUM_Z, CFD_ENERGY };
+enum {
+	CFD_DENSITY,
+	CFD_MOMENTUM_X,
+	CFD_MOMENTUM_Y,
+	CFD_MOMENTUM_Z,
+	CFD_ENERGY
+};
 
 /* The constants of the equations, with the specification's names. */
 #define CFD_C1 1.4
 #define CFD_C2 0.4
-#define CFD_C34 (0.1 * 1.0)         /* c3 c4: the viscosity */
-#define CFD_C15 (1.4 * 1.4)         /* c1 c5: how much better heat travels than momentum */
-#define CFD_R43 (4.0 / 3.0)         /* the momentum along the axis is more viscous than the others */
+#define CFD_C34 (0.1 * 1.0) /* c3 c4: the viscosity */
+#define CFD_C15 (1.4 * 1.4) /* c1 c5: how much better heat travels than momentum */
+#define CFD_R43 (4.0 / 3.0) /* the momentum along the axis is more viscous than the others */
 #define CFD_DISSIPATION (0.25 * 1.0) /* a quarter of the largest of the diffusions below */
 
 struct cfd_axis {
-	size_t stride;     /* from a point to the next one along this axis */
+	size_t stride; /* from a point to the next one along this axis */
 	int var[CFD_VARS]; /* the components, the momentum along this axis as the second */
 	int vel[CFD_AXES]; /* the velocities, the one along this axis first */
-	double first;      /* 1 / 2h */
-	double second;     /* 1 / h^2 */
+	double first; /* 1 / 2h */
+	double second; /* 1 / h^2 */
 	double diffusion;
 };
 
@@ -64,7 +70,7 @@ struct cfd_class {
 
 struct cfd_method {
 	struct cfd_class class[NGB_CLASS_A + 1];
-	int nvalues;  /* of CFD_VALUES: 11 with the surface integral, 10 without */
+	int nvalues; /* of CFD_VALUES: 11 with the surface integral, 10 without */
 	double relax; /* what the change is multiplied by before it is added to u */
 	/* Turns rhs (dt times the right-hand side of the equations; 0 on the boundary, which stays) into the change of u. */
 	void (*solve)(struct cfd *c);

@@ -100,8 +100,8 @@ static inline void cfd_load_point(const struct cfd *c, const struct cfd_axis *x,
 /* ---- couplings: 5x5 matrices of which only these are not 0 ---- */
 
 struct cfd_coupling {
-	double density[2];    /* of density and momentum along the axis */
-	cfd_lanes along[5];   /* of all */
+	double density[2]; /* of density and momentum along the axis */
+	cfd_lanes along[5]; /* of all */
 	cfd_lanes side[2][3]; /* of density, momentum along the axis, and itself */
 	cfd_lanes energy[5];
 };
@@ -126,7 +126,7 @@ static inline void cfd_couple(struct cfd_coupling *m, const struct cfd_point *p,
 		m->side[e][2] = sa - visc - diffusion;
 	}
 	m->energy[0] = sa * (2.0 * CFD_C2 * p->half_v2 - CFD_C1 * p->energy) +
-		       visc * ((CFD_R43 - CFD_C15) * a * a + (1.0 - CFD_C15) * sides + CFD_C15 * p->energy);
+		visc * ((CFD_R43 - CFD_C15) * a * a + (1.0 - CFD_C15) * sides + CFD_C15 * p->energy);
 	m->energy[1] = s * (CFD_C1 * p->energy - CFD_C2 * (p->half_v2 + a * a)) - visc * (CFD_R43 - CFD_C15) * a;
 	m->energy[2] = -(CFD_C2 * sa + (1.0 - CFD_C15) * visc) * b;
 	m->energy[3] = -(CFD_C2 * sa + (1.0 - CFD_C15) * visc) * c;

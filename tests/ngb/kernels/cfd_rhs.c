@@ -56,11 +56,11 @@ static void flow_row(struct cfd *c, const struct cfd_axis *a, size_t p, int n)
 
 		r[i] += diffusion * second_difference(rho + i, s) - first * (m0[i + s] - m0[i - s]);
 		r0[i] += diffusion * second_difference(m0 + i, s) + viscosity * CFD_R43 * second_difference(v0 + i, s) -
-			 first * (m0[i + s] * after - m0[i - s] * before + pr[i + s] - pr[i - s]);
+			first * (m0[i + s] * after - m0[i - s] * before + pr[i + s] - pr[i - s]);
 		r1[i] += diffusion * second_difference(m1 + i, s) + viscosity * second_difference(v1 + i, s) -
-			 first * (m1[i + s] * after - m1[i - s] * before);
+			first * (m1[i + s] * after - m1[i - s] * before);
 		r2[i] += diffusion * second_difference(m2 + i, s) + viscosity * second_difference(v2 + i, s) -
-			 first * (m2[i + s] * after - m2[i - s] * before);
+			first * (m2[i + s] * after - m2[i - s] * before);
 	}
 }
 

@@ -47,7 +47,8 @@ static const double norms[] = { [NGB_CLASS_S] = 0.5307707005734e-04, [NGB_CLASS_
 
 static int side(enum ngb_class c)
 {
-	return c == NGB_CLASS_S ? 32 : c == NGB_CLASS_W ? 128 : 256;
+	return c == NGB_CLASS_S ? 32 : c == NGB_CLASS_W ? 128 :
+							  256;
 }
 
 static void mg_mesh(enum ngb_class c, struct ngb_field *f)
@@ -67,7 +68,7 @@ static int mg_iterations(enum ngb_class c)
 static void gather(struct rows *w, const double *x, int n, int j, int k)
 {
 	int jm = (j - 1) & (n - 1), jp = (j + 1) & (n - 1), km = (k - 1) & (n - 1), kp = (k + 1) & (n - 1);
-#define ROW(jj, kk) (x + ((size_t)(kk) * n + (jj)) * n)
+#define ROW(jj, kk) (x + ((size_t)(kk)*n + (jj)) * n)
 	const double *c = ROW(j, k), *f1 = ROW(jm, k), *f2 = ROW(jp, k), *f3 = ROW(j, km), *f4 = ROW(j, kp);
 	const double *d1 = ROW(jm, km), *d2 = ROW(jp, km), *d3 = ROW(jm, kp), *d4 = ROW(jp, kp);
 #undef ROW

@@ -15,10 +15,22 @@
 static struct nfs4r_buf gone; /* no references */
 static struct nfs4r_entry gone_entry;
 
-static void get_buf(void) { nfs4r_buf_get(&gone); }
-static void put_buf(void) { nfs4r_buf_put(&gone); }
-static void get_entry(void) { nfs4r_entry_get(&gone_entry); }
-static void put_entry(void) { nfs4r_entry_put(&gone_entry); }
+static void get_buf(void)
+{
+	nfs4r_buf_get(&gone);
+}
+static void put_buf(void)
+{
+	nfs4r_buf_put(&gone);
+}
+static void get_entry(void)
+{
+	nfs4r_entry_get(&gone_entry);
+}
+static void put_entry(void)
+{
+	nfs4r_entry_put(&gone_entry);
+}
 
 /* In a child: @what ends it by abort(). */
 static void assert_ends(void (*what)(void))

@@ -14,10 +14,12 @@ static void names_become_one_harmless_line(void **state)
 		{ "gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80", "gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80" },
 		{ "a\nundone\tb\r\x7f", "a\\012undone\\011b\\015\\177" },
 		{ "\x1b[2J\x1b]0;title\x07", "\\033[2J\\033]0;title\\007" },
-		{ "\xc2\x9b" "31m", "\\302\\23331m" },			 /* CSI in one character */
+		{ "\xc2\x9b"
+		  "31m",
+		  "\\302\\23331m" }, /* CSI in one character */
 		{ "doc\xe2\x80\xaegpj.exe", "doc\\342\\200\\256gpj.exe" }, /* shown as docexe.jpg */
 		{ "\xe2\x81\xa6x\xd8\x9c", "\\342\\201\\246x\\330\\234" },
-		{ "\xe2\x80\xa8", "\\342\\200\\250" },			 /* line separator */
+		{ "\xe2\x80\xa8", "\\342\\200\\250" }, /* line separator */
 		{ "a\xff\xc3", "a\\377\\303" },
 		{ "\xc0\x80", "\\300\\200" },
 		{ "\xed\xa0\x80", "\\355\\240\\200" },
@@ -50,7 +52,8 @@ static void a_line_keeps_what_was_escaped_before(void **state)
 static void what_does_not_fit_is_cut_between_characters(void **state)
 {
 	static const char in[] = "a\xc3\xbc\nb";
-	static const char *const cut[] = { "", "a", "a", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc\\012", ("a\xc3\xbc\\012" "b") };
+	static const char *const cut[] = { "", "a", "a", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc\\012", ("a\xc3\xbc\\012"
+																"b") };
 	char out[16];
 
 	for (size_t size = 1; size <= sizeof(cut) / sizeof(cut[0]); size++) {

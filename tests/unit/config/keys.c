@@ -12,7 +12,12 @@
 #include "core/core.h"
 #include "engine/engine.h"
 
-enum kind { NUMBER, BOOL, TOKEN, TEXT };
+enum kind {
+	NUMBER,
+	BOOL,
+	TOKEN,
+	TEXT
+};
 
 struct word {
 	const char *word;
@@ -23,7 +28,7 @@ struct key {
 	enum kind kind;
 	const char *block, *name, *def, *same, *text, *zero, *unit;
 	uint64_t number, min, max;
-	uint32_t trips;		  /* NUMBER: that many times Max_Round_Trip; 0: it has a default of its own */
+	uint32_t trips; /* NUMBER: that many times Max_Round_Trip; 0: it has a default of its own */
 	const char *text_default; /* TEXT */
 	struct word words[5];
 };
@@ -33,7 +38,7 @@ static const struct key keys[] = {
 #define KEY_NUMBER(block, name, field, home, there, def, min, max, zero, unit, same, text) \
 	{ NUMBER, #block, #name, #def, #same, text, zero, unit, def, min, max, 0, NULL, { { NULL, 0 } } },
 #define KEY_TRIPS(block, name, field, home, there, times, min, max, zero, unit, same, text) \
-	{ NUMBER, #block, #name, "", #same, text, zero, unit, (times) * NFS4R_DEFAULT_Max_Round_Trip, min, max, times, NULL, { { NULL, 0 } } },
+	{ NUMBER, #block, #name, "", #same, text, zero, unit, (times)*NFS4R_DEFAULT_Max_Round_Trip, min, max, times, NULL, { { NULL, 0 } } },
 #define KEY_BOOL(block, name, field, home, there, def, same, text) { BOOL, #block, #name, #def, #same, text, NULL, "", def, 0, 0, 0, NULL, { { NULL, 0 } } },
 #define KEY_TOKEN(block, name, field, home, there, def, same, text) \
 	{ TOKEN, #block, #name, #def, #same, text, NULL, "", def, 0, 0, 0, NULL, { NFS4R_TOKENS_##name(WORD) } },
@@ -90,7 +95,9 @@ static void values(const struct key *k)
 	if (k->kind == BOOL)
 		printf("true or false");
 	for (const struct word *w = k->words; k->kind == TOKEN && w->word; w++)
-		printf("%s%s", w == k->words ? "" : w[1].word ? ", " : " or ", w->word);
+		printf("%s%s", w == k->words ? "" : w[1].word ? ", " :
+								" or ",
+		       w->word);
 	if (k->kind == NUMBER) {
 		printf("%" PRIu64 " to %" PRIu64, k->min, k->max);
 		if (k->unit[0])

@@ -13,7 +13,7 @@ static void each_default_is_in_its_range(void **state)
 	char why[NFS4R_WHY];
 
 #define KEY_NUMBER(block, name, field, home, there, def, ...) \
-	if (NFS4R_KEY_##name != NFS4R_KEY_Server_Id)           \
+	if (NFS4R_KEY_##name != NFS4R_KEY_Server_Id)          \
 		assert_true(nfs4r_config_range(NFS4R_KEY_##name, def, why, sizeof(why)));
 #include "base/config.def"
 	assert_false(nfs4r_config_range(NFS4R_KEY_Server_Id, 0, why, sizeof(why)));
@@ -40,7 +40,7 @@ static void the_range_of_a_round_trip_is_that_of_what_follows_from_it(void **sta
 
 	for (size_t i = 0; i < 2; i++) {
 		assert_true(nfs4r_config_range(NFS4R_KEY_Max_Round_Trip, ends[i], why, sizeof(why)));
-#define KEY_TRIPS(block, name, field, home, there, times, ...) assert_true(nfs4r_config_range(NFS4R_KEY_##name, (times) * ends[i], why, sizeof(why)));
+#define KEY_TRIPS(block, name, field, home, there, times, ...) assert_true(nfs4r_config_range(NFS4R_KEY_##name, (times)*ends[i], why, sizeof(why)));
 #include "base/config.def"
 	}
 }
@@ -57,11 +57,11 @@ static void every_layer_has_the_same_defaults(void **state)
 	nfs4r_rpc_config_init(&rpc);
 	nfs4r_config_init(&cfg);
 #define HOME_ENGINE(there, field)
-#define HOME_CORE(there, field)                       \
-	assert_int_equal(core.there, cfg.field);       \
+#define HOME_CORE(there, field)                  \
+	assert_int_equal(core.there, cfg.field); \
 	seen++;
-#define HOME_RPC(there, field)                        \
-	assert_int_equal(rpc.there, cfg.field);        \
+#define HOME_RPC(there, field)                  \
+	assert_int_equal(rpc.there, cfg.field); \
 	seen++;
 #define KEY_NUMBER(block, name, field, home, there, ...) HOME_##home(there, field)
 #define KEY_BOOL(block, name, field, home, there, ...) HOME_##home(there, field)
@@ -128,10 +128,10 @@ static void renamed_keys_lead_to_keys(void **state)
 {
 	char hint[256];
 
-#define KEY_RENAMED(old, name)                                              \
-	nfs4r_config_hint(#name, hint, sizeof(hint));                        \
-	assert_non_null(strstr(hint, " belongs in "));                       \
-	nfs4r_config_hint(#old, hint, sizeof(hint));                         \
+#define KEY_RENAMED(old, name)                         \
+	nfs4r_config_hint(#name, hint, sizeof(hint));  \
+	assert_non_null(strstr(hint, " belongs in ")); \
+	nfs4r_config_hint(#old, hint, sizeof(hint));   \
 	assert_non_null(strstr(hint, " is called " #name " now"));
 #include "base/config.def"
 }
@@ -159,7 +159,7 @@ static void what_has_to_be_equal_is_compared(void **state)
 #define CHECK_OWN(name)
 #define CHECK_HELLO(name)
 #define CHECK_UNIQUE(name)
-#define CHECK_SAME(name)                  \
+#define CHECK_SAME(name)                   \
 	assert_true(compares(&rpc, name)); \
 	n++;
 #define KEY_NUMBER(block, name, field, home, there, def, min, max, zero, unit, same, text) CHECK_##same(#name)

@@ -511,14 +511,22 @@ static void an_action_is_read_as_what_it_is(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(configuration_is_checked), cmocka_unit_test(corrupt_rows_are_refused),
-		cmocka_unit_test(nonsense_from_peers_is_dropped), cmocka_unit_test(cancel_ends_a_waiting_operation),
-		cmocka_unit_test(cancel_leaves_what_was_forwarded), cmocka_unit_test(answer_to_another_operation_is_none),
-		cmocka_unit_test(no_majority_is_delay), cmocka_unit_test(void_updates),
-		cmocka_unit_test(parallel_writes), cmocka_unit_test(crash_of_each_server),
-		cmocka_unit_test(tail_is_pulled), cmocka_unit_test(same_input_same_output),
-		cmocka_unit_test(every_fault_has_a_text), cmocka_unit_test(rows_go_away),
-		cmocka_unit_test(what_was_told_is_bounded), cmocka_unit_test(each_complaint_is_said_at_once),
+		cmocka_unit_test(configuration_is_checked),
+		cmocka_unit_test(corrupt_rows_are_refused),
+		cmocka_unit_test(nonsense_from_peers_is_dropped),
+		cmocka_unit_test(cancel_ends_a_waiting_operation),
+		cmocka_unit_test(cancel_leaves_what_was_forwarded),
+		cmocka_unit_test(answer_to_another_operation_is_none),
+		cmocka_unit_test(no_majority_is_delay),
+		cmocka_unit_test(void_updates),
+		cmocka_unit_test(parallel_writes),
+		cmocka_unit_test(crash_of_each_server),
+		cmocka_unit_test(tail_is_pulled),
+		cmocka_unit_test(same_input_same_output),
+		cmocka_unit_test(every_fault_has_a_text),
+		cmocka_unit_test(rows_go_away),
+		cmocka_unit_test(what_was_told_is_bounded),
+		cmocka_unit_test(each_complaint_is_said_at_once),
 		cmocka_unit_test(an_action_is_read_as_what_it_is),
 	};
 

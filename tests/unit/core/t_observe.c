@@ -16,9 +16,7 @@ static void buckets_have_their_edges(void **state)
 	static const struct {
 		uint64_t ms;
 		uint32_t bucket;
-	} cases[] = { { 0, 0 },	      { 1, 1 },	       { 2, 2 },	{ 3, 2 },	{ 4, 3 },	       { 7, 3 },
-		      { 8, 4 },	      { 1023, 10 },    { 1024, 11 },	{ 16383, 14 },	{ 16384, 15 },	       { 32768, 15 },
-		      { UINT32_MAX, 15 }, { UINT64_MAX, 15 } };
+	} cases[] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 3, 2 }, { 4, 3 }, { 7, 3 }, { 8, 4 }, { 1023, 10 }, { 1024, 11 }, { 16383, 14 }, { 16384, 15 }, { 32768, 15 }, { UINT32_MAX, 15 }, { UINT64_MAX, 15 } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct nfs4r_core_hist h = { 0 };
@@ -443,13 +441,20 @@ static void a_time_to_close_decides(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(buckets_have_their_edges), cmocka_unit_test(sums_and_the_longest),
-		cmocka_unit_test(latencies_are_measured), cmocka_unit_test(an_object_that_has_not_arrived),
-		cmocka_unit_test(acks_of_an_election), cmocka_unit_test(the_barrier_of_an_election),
-		cmocka_unit_test(a_server_that_is_away), cmocka_unit_test(others_in_the_way_are_named),
-		cmocka_unit_test(a_hold_off_is_no_missing_object), cmocka_unit_test(a_primary_that_is_asked),
-		cmocka_unit_test(an_answer_that_is_held), cmocka_unit_test(the_oldest_comes_first_and_one_may_stop),
-		cmocka_unit_test(a_deep_control_and_what_is_below), cmocka_unit_test(who_counts_on_it_and_who_wants_it),
+		cmocka_unit_test(buckets_have_their_edges),
+		cmocka_unit_test(sums_and_the_longest),
+		cmocka_unit_test(latencies_are_measured),
+		cmocka_unit_test(an_object_that_has_not_arrived),
+		cmocka_unit_test(acks_of_an_election),
+		cmocka_unit_test(the_barrier_of_an_election),
+		cmocka_unit_test(a_server_that_is_away),
+		cmocka_unit_test(others_in_the_way_are_named),
+		cmocka_unit_test(a_hold_off_is_no_missing_object),
+		cmocka_unit_test(a_primary_that_is_asked),
+		cmocka_unit_test(an_answer_that_is_held),
+		cmocka_unit_test(the_oldest_comes_first_and_one_may_stop),
+		cmocka_unit_test(a_deep_control_and_what_is_below),
+		cmocka_unit_test(who_counts_on_it_and_who_wants_it),
 		cmocka_unit_test(a_time_to_close_decides),
 	};
 

@@ -50,7 +50,8 @@ enum nfs4r_known nfs4r_store_row(struct nfs4r_store *s, const struct nfs4r_oid *
 
 	pthread_mutex_lock(&f->lock);
 	struct fake_object *o = find(f, oid);
-	enum nfs4r_known k = o && !o->gone ? NFS4R_KNOWN : o && o->dead ? NFS4R_DEAD : NFS4R_NOT_YET;
+	enum nfs4r_known k = o && !o->gone ? NFS4R_KNOWN : o && o->dead ? NFS4R_DEAD :
+									  NFS4R_NOT_YET;
 	if (k == NFS4R_KNOWN) {
 		r.type = o->type;
 		r.version = o->version;

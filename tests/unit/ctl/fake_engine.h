@@ -31,18 +31,18 @@ struct fake {
 	pthread_mutex_t lock;
 	struct fake_object obj[FAKE_OBJECTS];
 	uint32_t n;
-	bool up[NFS4R_SERVERS_MAX + 1];   /* peers as this server sees them */
+	bool up[NFS4R_SERVERS_MAX + 1]; /* peers as this server sees them */
 	bool mute[NFS4R_SERVERS_MAX + 1]; /* peer answers nothing */
 	struct nfs4r_core_peer peer[NFS4R_SERVERS_MAX + 1];
 	nfs4r_lsn own_end;
-	nfs4r_server_id may_give_up;	     /* that one may */
-	_Atomic nfs4r_server_id abandoned;    /* that one was */
+	nfs4r_server_id may_give_up; /* that one may */
+	_Atomic nfs4r_server_id abandoned; /* that one was */
 	uint64_t lost;
 	nfs4r_servers retained_for, late; /* what is kept for whom, and how much */
 	struct nfs4r_store_retained kept;
-	nfs4r_servers may_change;    /* these may be added, taken out, stay alone */
-	nfs4r_server_id refuses;     /* adding it comes to nothing */
-	uint32_t changes;	     /* looks at the view until what was asked for is done */
+	nfs4r_servers may_change; /* these may be added, taken out, stay alone */
+	nfs4r_server_id refuses; /* adding it comes to nothing */
+	uint32_t changes; /* looks at the view until what was asked for is done */
 	uint32_t asked, silent_after; /* may_reconfigure(): how often; then server 3 is silent, and what is asked for is right */
 	struct nfs4r_core_view view; /* get_view() carries on what was asked for */
 	uint32_t ncontrols; /* that the control table says it has; on object i % n */

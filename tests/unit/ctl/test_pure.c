@@ -126,7 +126,9 @@ static void text_of_any_bytes(void **state)
 		{ "plain", "plain" },
 		{ "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f" },
 		{ "new\nline", "new\\012line" },
-		{ "a\xff" "b", "a\\377b" },
+		{ "a\xff"
+		  "b",
+		  "a\\377b" },
 		{ "\xc3", "\\303" },
 		{ "\xc0\x80", "\\300\\200" },
 		{ "\xed\xa0\x80", "\\355\\240\\200" },
@@ -164,7 +166,8 @@ static void formats(void **state)
 
 static void nothing_reaches_a_terminal_as_a_control_character(void **state)
 {
-	char *s = nfs4r_text_line_new("a\x1b[2J\nb\xc2\x9b" "c\xc3\xbc");
+	char *s = nfs4r_text_line_new("a\x1b[2J\nb\xc2\x9b"
+				      "c\xc3\xbc");
 
 	assert_string_equal(s, "a\\033[2J\\012b\\302\\233c\xc3\xbc");
 	free(s);
@@ -190,13 +193,18 @@ static void columns_are_as_wide_as_their_widest_cell(void **state)
 static void strange_answers_are_survived(void **state)
 {
 	static const char *const answers[] = {
-		"{}", "{\"peers\":[1,null,{\"server\":\"x\"}],\"view\":3,\"log\":[],\"controls\":7}",
-		"{\"controls\":[1,{\"path\":5}],\"truncated\":true}", "{\"core\":{\"a\":\"b\"},\"engine\":4}",
+		"{}",
+		"{\"peers\":[1,null,{\"server\":\"x\"}],\"view\":3,\"log\":[],\"controls\":7}",
+		"{\"controls\":[1,{\"path\":5}],\"truncated\":true}",
+		"{\"core\":{\"a\":\"b\"},\"engine\":4}",
 		("{\"controls\":[{\"below\":[1],\"acks\":5,\"kind\":\"proposed\"},{\"below\":{\"x\":null},\"acks\":[\"a\"],\"kind\":\"proposed\"}],\"servers\":{},"
-		"\"waiting\":[1,{\"on\":[null,{}],\"name\":7,\"waited_ms\":\"x\"},{\"on\":{},\"name\":\"\",\"remote\":true}]}"),
+		 "\"waiting\":[1,{\"on\":[null,{}],\"name\":7,\"waited_ms\":\"x\"},{\"on\":{},\"name\":\"\",\"remote\":true}]}"),
 		"{\"waiting\":{}}",
 		"{\"core\":{},\"latencies\":{\"won\":5,\"settled\":{\"n\":3},\"reply\":{\"n\":-1,\"buckets\":[{\"n\":-1},4,{\"below_ms\":\"x\",\"n\":1}]}}}",
-		"{\"progress\":4}", "{\"difference\":{\"here\":1}}", "{\"unreachable\":[]}", "{\"result\":{\"status\":77,\"unreachable\":3}}",
+		"{\"progress\":4}",
+		"{\"difference\":{\"here\":1}}",
+		"{\"unreachable\":[]}",
+		"{\"result\":{\"status\":77,\"unreachable\":3}}",
 	};
 	FILE *out = fopen("/dev/null", "w");
 

@@ -251,14 +251,15 @@ static const char *type_of(const json_t *row, const char *key)
 {
 	const json_t *v = json_object_get(row, key);
 
-	return !v ? "missing" : json_is_null(v) ? "null" : json_is_boolean(v) ? "boolean" : json_is_integer(v) ? "integer" : "other";
+	return !v ? "missing" : json_is_null(v) ? "null" :
+		json_is_boolean(v)		? "boolean" :
+		json_is_integer(v)		? "integer" :
+						  "other";
 }
 
 static void own_controls_tell_more_than_those_of_others(void **state)
 {
-	static const char *const keys[][2] = { { "ops_waiting", "integer" },  { "ops_executing", "integer" }, { "ends_in_ms", "integer" },
-					       { "closes_at", "null" },	      { "wanted_by", "integer" },     { "reads_served", "integer" },
-					       { "policy", "boolean" },	      { "acked_by_all", "boolean" },  { "acting", "boolean" } };
+	static const char *const keys[][2] = { { "ops_waiting", "integer" }, { "ops_executing", "integer" }, { "ends_in_ms", "integer" }, { "closes_at", "null" }, { "wanted_by", "integer" }, { "reads_served", "integer" }, { "policy", "boolean" }, { "acked_by_all", "boolean" }, { "acting", "boolean" } };
 	struct one *t = *state;
 	struct nfs4r_control_info rows[2] = { { .owner = 1, .pid = { 1, 7 }, .kind = NFS4R_PROPOSED, .won = true, .acting = true },
 					      { .owner = 2, .pid = { 2, 7 }, .kind = NFS4R_PROPOSED, .won = true } };
@@ -361,7 +362,8 @@ static void operations_tell_what_they_wait_for(void **state)
 	a = ask(t, "controls");
 	assert_int_equal(get_num(a, "waiting_total"), 4);
 	assert_true(json_is_false(json_object_get(a, "waiting_truncated")));
-	json_array_foreach(json_object_get(a, "waiting"), i, w) {
+	json_array_foreach(json_object_get(a, "waiting"), i, w)
+	{
 		assert_string_equal(get_text(w, "wait"), keys[i]);
 		assert_true(strlen(get_text(w, "state")) > 5);
 		assert_int_equal(get_num(w, "waited_ms"), 10 * i);

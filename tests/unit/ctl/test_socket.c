@@ -269,9 +269,7 @@ static const json_t *peer_of(const json_t *status, uint64_t server)
 	json_t *p;
 	size_t i;
 
-	json_array_foreach(json_object_get(status, "peers"), i, p)
-		if (get_num(p, "server") == server)
-			return p;
+	json_array_foreach(json_object_get(status, "peers"), i, p) if (get_num(p, "server") == server) return p;
 	fail_msg("no server %llu", (unsigned long long)server);
 	return NULL;
 }
@@ -392,7 +390,7 @@ static void every_kind_of_difference_is_found(void **state)
 	json_t *a;
 
 	t->f[1]->obj[4].bytes[2400000] = 'c'; /* same size, same version: only the sum tells */
-	t->f[2]->obj[2].gone = true;	      /* not there yet; its directory misses a name too */
+	t->f[2]->obj[2].gone = true; /* not there yet; its directory misses a name too */
 	t->f[2]->obj[3].version = 4;
 	t->f[1]->obj[5].mode = 0600;
 	t->f[2]->obj[5].lost = true;

@@ -8,10 +8,10 @@
 
 #include "repl.h"
 
-#define WAITS_US 400	   /* what is waited for a number at the most, before it is DELAY */
-#define CLOSED_US 1000000  /* after that a CLOSE that did not come is over */
+#define WAITS_US 400 /* what is waited for a number at the most, before it is DELAY */
+#define CLOSED_US 1000000 /* after that a CLOSE that did not come is over */
 #define OPENED_US 60000000 /* after that an OPEN without a number is not waited for any more */
-#define PAUSE_US 50000	   /* after that the client has the answer of an OPEN */
+#define PAUSE_US 50000 /* after that the client has the answer of an OPEN */
 
 static uint64_t clock_us = 1; /* 0 is no time */
 static struct {

@@ -111,8 +111,11 @@ static void test_an_open_by_name_is_known(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_a_name_that_was_taken_is_found_taken), T(test_another_request_asks_anew), T(test_an_update_ends_it),
-		T(test_the_longest_name),		      T(test_an_open_by_name_is_known),
+		T(test_a_name_that_was_taken_is_found_taken),
+		T(test_another_request_asks_anew),
+		T(test_an_update_ends_it),
+		T(test_the_longest_name),
+		T(test_an_open_by_name_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

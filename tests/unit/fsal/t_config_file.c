@@ -14,8 +14,8 @@
 
 struct repl_module repl_module;
 
-#define NEEDED                                                                                              \
-	"Server_Id = 1; Volume = \"data\"; Volume_UUID = \"3b0d7a3c-5b0e-4c86-9d0b-3a2f6d1c9e55\"; "         \
+#define NEEDED                                                                                       \
+	"Server_Id = 1; Volume = \"data\"; Volume_UUID = \"3b0d7a3c-5b0e-4c86-9d0b-3a2f6d1c9e55\"; " \
 	"Store = \"/var/lib/nfs4r/data\"; Peer_Security = none; Server { Id = 1; Address = \"192.0.2.1\"; } "
 
 /* In builds with a sanitizer. Ganesha's parser forgets the texts that it has read when it finds a block wrong; the daemon ends then. */
@@ -74,12 +74,12 @@ static void what_is_not_written_has_the_default(void **state)
 	for (int tuning = 0; tuning < 2; tuning++) {
 		taken(tuning ? NEEDED "Tuning { Op_Wait = 1000; }" : NEEDED);
 		nfs4r_config_init(&def);
-#define KEY_NUMBER(block, name, field, ...)                                                             \
-	if (strcmp(#name, "Server_Id") != 0 && strcmp(#name, "Waiting_Max") != 0)                        \
+#define KEY_NUMBER(block, name, field, ...)                                       \
+	if (strcmp(#name, "Server_Id") != 0 && strcmp(#name, "Waiting_Max") != 0) \
 		assert_int_equal(cfg->field, def.field);
 #define KEY_BOOL(block, name, field, ...) assert_int_equal(cfg->field, def.field);
-#define KEY_TOKEN(block, name, field, home, there, def_, ...)    \
-	if (strcmp(#name, "Peer_Security") != 0)                  \
+#define KEY_TOKEN(block, name, field, home, there, def_, ...) \
+	if (strcmp(#name, "Peer_Security") != 0)              \
 		assert_int_equal(cfg->field, def.field);
 #include "base/config.def"
 		assert_int_equal(cfg->waiting_max, nfs_param.core_param.rpc.ioq_thrd_max * 3 / 4);

@@ -36,7 +36,7 @@
 #define CONNECTIONS_MAX 1024
 #define ROUNDS 20
 #define AT_ONCE 20 /* connections */
-#define CALLS 10	 /* on each of them */
+#define CALLS 10 /* on each of them */
 #define LARGE (256 << 10) /* bytes of an answer: more than a socket takes */
 #define PATIENCE_S 20
 
@@ -99,8 +99,7 @@ static enum xprt_stat came(SVCXPRT *xprt)
 static int begin(void **state)
 {
 	struct svc_init_params params = {
-		.alloc_cb = request_new, .free_cb = request_free, .flags = SVC_INIT_EPOLL | SVC_INIT_NOREG_XPRTS, .max_connections = CONNECTIONS_MAX, .max_events = 64, .ioq_send_max = 1 << 20,
-		.ioq_thrd_min = 2, .ioq_thrd_max = WORKERS, .channels = CHANNELS, .idle_timeout = 300
+		.alloc_cb = request_new, .free_cb = request_free, .flags = SVC_INIT_EPOLL | SVC_INIT_NOREG_XPRTS, .max_connections = CONNECTIONS_MAX, .max_events = 64, .ioq_send_max = 1 << 20, .ioq_thrd_min = 2, .ioq_thrd_max = WORKERS, .channels = CHANNELS, .idle_timeout = 300
 	};
 	socklen_t len = sizeof(service);
 	int fd = socket(AF_INET, SOCK_STREAM, 0), little = 64 << 10;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What shellcheck says of all shell scripts, and pyflakes of all Python. usage: lint.sh PROJECT
+# What shellcheck says of all shell scripts, pyflakes of all Python, and clang-format of all C. usage: lint.sh PROJECT
 #
 # Warnings and errors fail everywhere; missing quotes also outside of the cluster tests, whose arguments are numbers and words without blanks.
 # Not asked for: SC2034 (a variable that only a sourced file uses), SC2011 (names with blanks, where the names are ours), SC2046 and SC2048 in t_testbed.sh,
@@ -21,12 +21,14 @@ has() {
 
 has shellcheck
 has pyflakes3
+has clang-format-14
 mapfile -t shell < <(sources '(ba)?sh( |$)')
 mapfile -t quoted < <(printf '%s\n' "${shell[@]}" | grep -v '^\./tests/cluster/')
 mapfile -t python < <(sources python '[.]py$')
 shellcheck --severity=warning --exclude=SC2034,SC2011,SC2046,SC2048 "${shell[@]}" || BAD=1
 shellcheck --include=SC2086,SC2046,SC2048 "${quoted[@]}" || BAD=1
 pyflakes3 "${python[@]}" || BAD=1
+scripts/format.sh --check || BAD=1
 echo "${#shell[@]} shell scripts, ${#python[@]} Python files"
 [ "${#shell[@]}" -ge 20 ] && [ "${#python[@]}" -ge 60 ] || { echo "too few files found: wrong folder?"; BAD=1; }
 exit $BAD

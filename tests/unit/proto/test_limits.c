@@ -80,7 +80,7 @@ static void test_enums(void **state)
 	assert_int_equal(with_word("propose", 0, 0), NFS4R_MALFORMED);
 	assert_int_equal(with_word("propose", 0, NFS4R_MSG_HALTED + 1), NFS4R_MALFORMED);
 	assert_int_equal(with_word("propose", 0, NFS4R_MSG_HELLO), NFS4R_MALFORMED);
-	assert_int_equal(with_word("propose", 4, 0), NFS4R_MALFORMED);	/* nobody's pid */
+	assert_int_equal(with_word("propose", 4, 0), NFS4R_MALFORMED); /* nobody's pid */
 	assert_int_equal(with_word("propose", 4, 16), NFS4R_MALFORMED); /* no such server */
 	assert_int_equal(with_word("propose", 44, 0), NFS4R_MALFORMED); /* depth */
 	assert_int_equal(with_word("propose", 44, 4), NFS4R_MALFORMED);

@@ -151,9 +151,39 @@ static const char *refused(const struct nfs4r_entry *e)
 
 /* op, then digits that are effects (entry.h), in order; 1 is "no effect". */
 static const char *const right[] = {
-	"1:26", "1:1",	 "2:26", "2:1",	  "3:26",  "3:1",   "4:26",  "4:1", "15:26", "15:1", "5:67",  "5:11",  "6:67", "6:11",
-	"7:68", "7:687", "7:668", "7:6687", "7:11", "7:111", "7:1111", "8:4", "8:1",	"9:3",	"9:1",	 "10:9",  "10:1", "11:9",
-	"11:1", "12:5",	 "12:1", "13:5",   "13:1",
+	"1:26",
+	"1:1",
+	"2:26",
+	"2:1",
+	"3:26",
+	"3:1",
+	"4:26",
+	"4:1",
+	"15:26",
+	"15:1",
+	"5:67",
+	"5:11",
+	"6:67",
+	"6:11",
+	"7:68",
+	"7:687",
+	"7:668",
+	"7:6687",
+	"7:11",
+	"7:111",
+	"7:1111",
+	"8:4",
+	"8:1",
+	"9:3",
+	"9:1",
+	"10:9",
+	"10:1",
+	"11:9",
+	"11:1",
+	"12:5",
+	"12:1",
+	"13:5",
+	"13:1",
 };
 
 static bool is_right(uint32_t op, const uint32_t *effects, uint32_t n)
@@ -456,36 +486,95 @@ static const struct {
 	const char *what;
 	void (*spoil)(struct nfs4r_entry *e);
 } wrong[] = {
-	{ "3:26", "no text", no_text },	       { "1:26", "a text", a_text },	     { "2:26", "a text", a_text },
-	{ "1:26", "type", other_type },	       { "2:26", "type", other_type },	     { "4:26", "type", other_type },
-	{ "1:26", "no type", type_unsaid },    { "1:26", "existed", existed },	     { "1:26", "version", stands_still },
-	{ "9:3", "version", stands_still },    { "1:1", "version", stands_still },   { "1:26", "same object", same_object },
-	{ "7:668", "same object", same_object }, { "9:3", "no object", no_object },   { "8:1", "no object", no_object },
-	{ "1:26", "parent", other_parent },    { "5:67", "parent", other_parent },   { "6:67", "parent", other_parent },
-	{ "7:68", "parent", other_parent },    { "7:668", "origin", other_origin },  { "5:67", "not gained", other_gain },
-	{ "6:67", "gained", other_gain },      { "7:687", "gained", other_gain },    { "1:26", "no name", no_name },
-	{ "5:67", "no name", no_name },	       { "6:67", "no name", no_name },	     { "7:68", "no name", no_name },
-	{ "7:668", "no name", no_name },       { "1:26", "a name", a_name },	     { "5:67", "a name", a_name },
-	{ "6:67", "a name", a_name },	       { "7:668", "a name", a_name },	     { "1:26", "name of another", other_name },
-	{ "5:67", "name of another", other_name }, { "6:67", "name given", other_name }, { "7:68", "name of another", other_name },
-	{ "7:668", "name given", other_name }, { "1:26", "type of name", other_name_type }, { "5:67", "type of name", other_name_type },
-	{ "1:26", "low cookie", low_cookie },  { "5:67", "low cookie", low_cookie }, { "7:68", "low cookie", low_cookie },
-	{ "1:26", "high cookie", high_cookie }, { "6:67", "high cookie", high_cookie }, { "5:67", "no links", no_links },
-	{ "9:3", "far", far },		       { "9:3", "wraps", wraps },	     { "9:3", "many", many },
-	{ "10:9", "far", far },		       { "10:9", "wraps", wraps },	     { "10:9", "none", none },
-	{ "11:9", "none", none },	       { "10:9", "hole", other_punch },	     { "11:9", "space", other_punch },
-	{ "12:5", "removal", other_removal },  { "13:5", "setting", other_removal }, { "12:5", "own attribute", own_attribute },
-	{ "13:5", "own attribute", own_attribute }, { "8:4", "size", large },	     { "1:26", "size", large },
-	{ "4:26", "major", major },	       { "4:26", "minor", minor },	     { "8:4", "major", major },
-	{ "1:26", "links", links_set },	       { "8:4", "links", links_set },	     { "8:4", "now", now },
-	{ "1:26", "now", now },		       { "8:4", "ACL", acl_unsaid },	     { "9:3", "no bytes", no_bytes },
-	{ "12:5", "no bytes", no_bytes },      { "13:5", "bytes", bytes },	     { "8:4", "bytes", bytes },
-	{ "1:26", "bytes", bytes },	       { "9:1", "bytes", bytes },	     { "9:3", "taint", half_a_fuzzy },
-	{ "1:26", "result", a_result },	       { "9:3", "result", a_result },	     { "1:1", "result", a_result },
-	{ "9:1", "request", a_request },       { "9:3", "waits", waits },	     { "7:68", "waits for nobody", waits_for_nobody },
-	{ "9:3", "claim", claim_made },	       { "1:1", "claim", claim_made },	     { "1:26", "claim of another", claim_other },
-	{ "7:668", "claim of another", claim_other }, { "1:26", "claim moved", claim_moved }, { "1:26", "claim of a server", claim_of_another },
-	{ "1:26", "deep claim", claim_deep },  { "9:3", "no number", no_number },
+	{ "3:26", "no text", no_text },
+	{ "1:26", "a text", a_text },
+	{ "2:26", "a text", a_text },
+	{ "1:26", "type", other_type },
+	{ "2:26", "type", other_type },
+	{ "4:26", "type", other_type },
+	{ "1:26", "no type", type_unsaid },
+	{ "1:26", "existed", existed },
+	{ "1:26", "version", stands_still },
+	{ "9:3", "version", stands_still },
+	{ "1:1", "version", stands_still },
+	{ "1:26", "same object", same_object },
+	{ "7:668", "same object", same_object },
+	{ "9:3", "no object", no_object },
+	{ "8:1", "no object", no_object },
+	{ "1:26", "parent", other_parent },
+	{ "5:67", "parent", other_parent },
+	{ "6:67", "parent", other_parent },
+	{ "7:68", "parent", other_parent },
+	{ "7:668", "origin", other_origin },
+	{ "5:67", "not gained", other_gain },
+	{ "6:67", "gained", other_gain },
+	{ "7:687", "gained", other_gain },
+	{ "1:26", "no name", no_name },
+	{ "5:67", "no name", no_name },
+	{ "6:67", "no name", no_name },
+	{ "7:68", "no name", no_name },
+	{ "7:668", "no name", no_name },
+	{ "1:26", "a name", a_name },
+	{ "5:67", "a name", a_name },
+	{ "6:67", "a name", a_name },
+	{ "7:668", "a name", a_name },
+	{ "1:26", "name of another", other_name },
+	{ "5:67", "name of another", other_name },
+	{ "6:67", "name given", other_name },
+	{ "7:68", "name of another", other_name },
+	{ "7:668", "name given", other_name },
+	{ "1:26", "type of name", other_name_type },
+	{ "5:67", "type of name", other_name_type },
+	{ "1:26", "low cookie", low_cookie },
+	{ "5:67", "low cookie", low_cookie },
+	{ "7:68", "low cookie", low_cookie },
+	{ "1:26", "high cookie", high_cookie },
+	{ "6:67", "high cookie", high_cookie },
+	{ "5:67", "no links", no_links },
+	{ "9:3", "far", far },
+	{ "9:3", "wraps", wraps },
+	{ "9:3", "many", many },
+	{ "10:9", "far", far },
+	{ "10:9", "wraps", wraps },
+	{ "10:9", "none", none },
+	{ "11:9", "none", none },
+	{ "10:9", "hole", other_punch },
+	{ "11:9", "space", other_punch },
+	{ "12:5", "removal", other_removal },
+	{ "13:5", "setting", other_removal },
+	{ "12:5", "own attribute", own_attribute },
+	{ "13:5", "own attribute", own_attribute },
+	{ "8:4", "size", large },
+	{ "1:26", "size", large },
+	{ "4:26", "major", major },
+	{ "4:26", "minor", minor },
+	{ "8:4", "major", major },
+	{ "1:26", "links", links_set },
+	{ "8:4", "links", links_set },
+	{ "8:4", "now", now },
+	{ "1:26", "now", now },
+	{ "8:4", "ACL", acl_unsaid },
+	{ "9:3", "no bytes", no_bytes },
+	{ "12:5", "no bytes", no_bytes },
+	{ "13:5", "bytes", bytes },
+	{ "8:4", "bytes", bytes },
+	{ "1:26", "bytes", bytes },
+	{ "9:1", "bytes", bytes },
+	{ "9:3", "taint", half_a_fuzzy },
+	{ "1:26", "result", a_result },
+	{ "9:3", "result", a_result },
+	{ "1:1", "result", a_result },
+	{ "9:1", "request", a_request },
+	{ "9:3", "waits", waits },
+	{ "7:68", "waits for nobody", waits_for_nobody },
+	{ "9:3", "claim", claim_made },
+	{ "1:1", "claim", claim_made },
+	{ "1:26", "claim of another", claim_other },
+	{ "7:668", "claim of another", claim_other },
+	{ "1:26", "claim moved", claim_moved },
+	{ "1:26", "claim of a server", claim_of_another },
+	{ "1:26", "deep claim", claim_deep },
+	{ "9:3", "no number", no_number },
 };
 
 static struct nfs4r_entry *entry_by(const char *text)
@@ -609,7 +698,8 @@ static void good_answer(struct nfs4r_read *r, uint32_t type)
 	r->attrs.type = NFS4R_TYPE_FILE;
 	r->eof = true;
 	if (has_data(type))
-		set_data(r, type == NFS4R_RD_OIDS ? zeroes : "name", type == NFS4R_RD_OIDS ? sizeof(zeroes) : type == NFS4R_RD_LISTXATTR ? 5 : 4);
+		set_data(r, type == NFS4R_RD_OIDS ? zeroes : "name", type == NFS4R_RD_OIDS ? sizeof(zeroes) : type == NFS4R_RD_LISTXATTR ? 5 :
+																	   4);
 	if (type == NFS4R_RD_READDIR || type == NFS4R_RD_OIDS)
 		set_names(r, 2);
 }
@@ -660,9 +750,15 @@ static void test_bytes_of_answers(void **state)
 		uint32_t len;
 		bool ok;
 	} cases[] = {
-		{ NFS4R_RD_READLINK, "", 0, false },	  { NFS4R_RD_READLINK, "a\0b", 3, false }, { NFS4R_RD_READ, "", 0, true },
-		{ NFS4R_RD_GETXATTR, "", 0, true },	  { NFS4R_RD_LISTXATTR, "", 0, true },	   { NFS4R_RD_LISTXATTR, "user.x", 6, false },
-		{ NFS4R_RD_LISTXATTR, "user.x", 7, true }, { NFS4R_RD_LISTXATTR, "a\0\0b", 5, false }, { NFS4R_RD_OIDS, "1234", 4, false },
+		{ NFS4R_RD_READLINK, "", 0, false },
+		{ NFS4R_RD_READLINK, "a\0b", 3, false },
+		{ NFS4R_RD_READ, "", 0, true },
+		{ NFS4R_RD_GETXATTR, "", 0, true },
+		{ NFS4R_RD_LISTXATTR, "", 0, true },
+		{ NFS4R_RD_LISTXATTR, "user.x", 6, false },
+		{ NFS4R_RD_LISTXATTR, "user.x", 7, true },
+		{ NFS4R_RD_LISTXATTR, "a\0\0b", 5, false },
+		{ NFS4R_RD_OIDS, "1234", 4, false },
 	};
 	char *long_text = malloc(NFS4R_XATTR_VALUE_MAX + 1);
 	struct nfs4r_read r;
@@ -819,7 +915,8 @@ static void test_results(void **state)
 		op.primary = 0;
 		assert_non_null(op_refused(&op, NFS4R_MSG_FORWARD_ANSWER));
 		op.primary = 1;
-		op.result_type = !made ? 0 : type == NFS4R_OP_MKDIR ? NFS4R_TYPE_FILE : NFS4R_TYPE_DIR;
+		op.result_type = !made ? 0 : type == NFS4R_OP_MKDIR ? NFS4R_TYPE_FILE :
+								      NFS4R_TYPE_DIR;
 		assert_true((op_refused(&op, NFS4R_MSG_FORWARD_ANSWER) != NULL) == made);
 		op.status = NFS4R_EXIST;
 		assert_null(op_refused(&op, NFS4R_MSG_FORWARD_ANSWER));
@@ -881,10 +978,18 @@ static void test_odd_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts),	 cmocka_unit_test(test_members),	   cmocka_unit_test(test_payload),
-		cmocka_unit_test(test_handle),	 cmocka_unit_test(test_answers),	   cmocka_unit_test(test_bytes_of_answers),
-		cmocka_unit_test(test_requests), cmocka_unit_test(test_results_of_requests), cmocka_unit_test(test_answers_to_questions), cmocka_unit_test(test_results),
-		cmocka_unit_test(test_odd_names), cmocka_unit_test(test_own_operations),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_payload),
+		cmocka_unit_test(test_handle),
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_bytes_of_answers),
+		cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_results_of_requests),
+		cmocka_unit_test(test_answers_to_questions),
+		cmocka_unit_test(test_results),
+		cmocka_unit_test(test_odd_names),
+		cmocka_unit_test(test_own_operations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

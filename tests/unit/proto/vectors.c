@@ -496,7 +496,7 @@ static void entry_void(struct nfs4r_entry *e, nfs4r_lsn lsn)
 static void make_entries(void *p)
 {
 	static void (*const make[])(struct nfs4r_entry *, nfs4r_lsn) = { entry_symlink, entry_write, entry_rename, entry_rename_within, entry_link,
-									 entry_hole,	entry_attrs, entry_xattr,  entry_void };
+									 entry_hole, entry_attrs, entry_xattr, entry_void };
 	const uint32_t n = sizeof(make) / sizeof(make[0]);
 	struct nfs4r_msg *m = p;
 

@@ -9,7 +9,11 @@
 #include "base/msg.h"
 #include "xdr_hello.h"
 
-enum vector_kind { VECTOR_MSG = 1, VECTOR_JOURNAL = 2, VECTOR_TRANSPORT = 3 };
+enum vector_kind {
+	VECTOR_MSG = 1,
+	VECTOR_JOURNAL = 2,
+	VECTOR_TRANSPORT = 3
+};
 
 struct vector {
 	const char *name; /* protocol/golden/<name>.hex */

@@ -26,7 +26,7 @@ static bool text_equal(char **a, char **b)
 static bool names_equal(struct nfs4r_part *a, struct nfs4r_part *b)
 {
 	bool eq = a->nnames == b->nnames &&
-		  (a->nnames == 0 || !memcmp(a->names, b->names, a->nnames * sizeof(*a->names)));
+		(a->nnames == 0 || !memcmp(a->names, b->names, a->nnames * sizeof(*a->names)));
 
 	a->names = b->names = NULL;
 	return eq;
@@ -43,8 +43,8 @@ bool entry_equal(const struct nfs4r_entry *x, const struct nfs4r_entry *y, bool 
 		struct nfs4r_part *p = &a->parts[i], *q = &b->parts[i];
 
 		eq = names_equal(p, q) && text_equal(&p->linktext, &q->linktext) &&
-		     text_equal(&p->xname, &q->xname) && buf_equal(&p->attrs.acl, &q->attrs.acl) &&
-		     eq;
+			text_equal(&p->xname, &q->xname) && buf_equal(&p->attrs.acl, &q->attrs.acl) &&
+			eq;
 	}
 	eq = buf_equal(&a->payload, &b->payload) && eq;
 	if (!with_handle) {
@@ -66,8 +66,8 @@ static bool op_equal(const struct nfs4r_op *x, const struct nfs4r_op *y)
 	memcpy(&a, x, sizeof(a));
 	memcpy(&b, y, sizeof(b));
 	return buf_equal(&a.data, &b.data) && text_equal(&a.text, &b.text) &&
-	       buf_equal(&a.cred.groups, &b.cred.groups) && buf_equal(&a.attrs.acl, &b.attrs.acl) && buf_equal(&a.post.acl, &b.post.acl) &&
-	       memcmp(&a, &b, sizeof(a)) == 0;
+		buf_equal(&a.cred.groups, &b.cred.groups) && buf_equal(&a.attrs.acl, &b.attrs.acl) && buf_equal(&a.post.acl, &b.post.acl) &&
+		memcmp(&a, &b, sizeof(a)) == 0;
 }
 
 static bool read_equal(const struct nfs4r_read *x, const struct nfs4r_read *y)
@@ -81,7 +81,7 @@ static bool read_equal(const struct nfs4r_read *x, const struct nfs4r_read *y)
 		return false;
 	a.dirents = b.dirents = NULL;
 	return buf_equal(&a.data, &b.data) && buf_equal(&a.attrs.acl, &b.attrs.acl) &&
-	       memcmp(&a, &b, sizeof(a)) == 0;
+		memcmp(&a, &b, sizeof(a)) == 0;
 }
 
 static bool joinrows_equal(const struct nfs4r_msg *x, const struct nfs4r_msg *y)

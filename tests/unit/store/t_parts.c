@@ -30,8 +30,7 @@ static void test_crc32c_known_values(void **state)
 			uint32_t whole = store_crc32c(0, buf + at, len);
 
 			assert_int_equal(whole, store_crc32c_tables(0, buf + at, len));
-			assert_int_equal(whole, store_crc32c(store_crc32c(0, buf + at, len / 3),
-							     buf + at + len / 3, len - len / 3));
+			assert_int_equal(whole, store_crc32c(store_crc32c(0, buf + at, len / 3), buf + at + len / 3, len - len / 3));
 		}
 	}
 }
@@ -138,7 +137,9 @@ static unsigned depth_of(const struct ov_cookie *c)
 
 static void test_cookie_order(void **state)
 {
-	enum { N = 3000 };
+	enum {
+		N = 3000
+	};
 	struct nfs4r_overlay *ov = room(2 * N);
 	static uint64_t cookies[N];
 	struct nfs4r_oid dir = { { 1 } };
@@ -237,10 +238,11 @@ static void test_log_positions(void **state)
 static void test_row_codec(void **state)
 {
 	struct nfs4r_parent more[2] = { { .oid = { { 7 } }, .count = 2 }, { .oid = { { 8 } }, .count = 1 } };
-	struct nfs4r_object o = { .row = { .type = 1, .multi = true, .version = 1ull << 40 | 3, .ctime = -5,
-					   .mtime = 6, .nlink = 4, .nparents = 3, .last_log = 15,
-					   .last_lsn = 99, .parent = { { 9 } } },
-				  .parent_count = 1, .more = more, .handle_len = 5, .handle = "handl" },
+	struct nfs4r_object o = { .row = { .type = 1, .multi = true, .version = 1ull << 40 | 3, .ctime = -5, .mtime = 6, .nlink = 4, .nparents = 3, .last_log = 15, .last_lsn = 99, .parent = { { 9 } } },
+				  .parent_count = 1,
+				  .more = more,
+				  .handle_len = 5,
+				  .handle = "handl" },
 			    back;
 	struct nfs4r_oid oid = { { 3 } };
 	const uint8_t *rest;

@@ -40,9 +40,9 @@ static int64_t now_ns(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-static int catch(void **state)
+static int catch (void **state)
 {
-	struct sigaction a = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+	struct sigaction a = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
 
 	(void)state;
 	atomic_store(&signals, 0);
@@ -73,16 +73,16 @@ static void a_signal_before_the_sleep_ends_it(void **state)
 
 static void without_a_signal_it_sleeps(void **state)
 {
-	struct sigaction a = {.sa_handler = on_other};
-	struct timespec at = {.tv_nsec = 50000000};
-	struct itimerspec in = {.it_value = at};
+	struct sigaction a = { .sa_handler = on_other };
+	struct timespec at = { .tv_nsec = 50000000 };
+	struct itimerspec in = { .it_value = at };
 	timer_t timer;
 
 	(void)state;
 	raise(SIGIO);
 	sleep_until_signal();
 	assert_int_equal(sigaction(SIGALRM, &a, NULL), 0);
-	assert_int_equal(timer_create(CLOCK_MONOTONIC, &(struct sigevent){.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM}, &timer), 0);
+	assert_int_equal(timer_create(CLOCK_MONOTONIC, &(struct sigevent){ .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM }, &timer), 0);
 
 	int64_t start = now_ns();
 
@@ -118,8 +118,8 @@ static void the_own_handler_is_seen(void **state)
 static void a_look_after_a_signal_finds_what_comes_a_little_later(void **state)
 {
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK), epoll = epoll_create(1), found = 0;
-	struct itimerspec late = {.it_value.tv_nsec = LATE_NS};
-	struct epoll_event e = {.events = EPOLLIN};
+	struct itimerspec late = { .it_value.tv_nsec = LATE_NS };
+	struct epoll_event e = { .events = EPOLLIN };
 
 	(void)state;
 	assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &e), 0);
