@@ -472,7 +472,7 @@ def configurations(report):
         report.check('a listing while an owner is out of reach', owner_out_of_reach, b)
         for key, old, new, pattern in (
                 ('no Volume_UUID', r'^\s*Volume_UUID = .*$', '', 'Volume_UUID is missing'),
-                ('unknown key', r'^\s*Volume = ', '\tVolumee = "x";\n\tVolume = ', r'Unknown parameter \(Volumee\): there is no such key; the nearest is Volume, in REPL'),
+                ('unknown key', r'^\s*Volume = ', '\tVolumee = "x";\n\tVolume = ', r'Unknown parameter \(Volumee\): there is no such key; the most similar is Volume, in REPL'),
                 ("a key's old name", r'^\s*Volume = ', '\tSilence = 2000;\n\tVolume = ', 'Silence is called Failure_Timeout now: write that, in Tuning'),
                 ('Server_Id of no server', r'^\s*Server_Id = 3', '\tServer_Id = 9', 'Server_Id = 9'),
                 ('more threads may wait than there are', r'^\s*Restart_Pause = ', '\tWaiting_Max = 100000;\n\tRestart_Pause = ', r'Waiting_Max = 100000 is not below RPC_Ioq_ThrdMax = \d+'),

@@ -203,7 +203,7 @@ static bool receive(struct rpc_conn *c, const uint8_t *bytes, size_t len)
 		uv_buf_t buf;
 		size_t n;
 
-		if (rpc_conn_dead(c) || c->held)
+		if (rpc_conn_dead(c) || c->paused)
 			return false;
 		rpc_record_space(c, &buf);
 		FUZZ_CHECK(buf.len > 0);

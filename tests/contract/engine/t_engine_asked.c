@@ -159,7 +159,7 @@ static bool has_said(struct site *s, const char *text)
 /* It asks for the text of a link again and again, and does not read the answers: it is disconnected before they take much memory, and server 2 goes on. */
 static void answers_that_nobody_reads(void **state)
 {
-	static const char why[] = "is down: asks on and does not read the answers";
+	static const char why[] = "is down: keeps sending requests but does not read the answers";
 	const uint64_t most = 8 * MIB + 8 * (4 * MIB) + 16 * MIB + 24 * MIB; /* control 6.11, with 8 executors; and what allocation adds */
 	struct measured m = { 0 };
 	struct cluster *c = *state;
