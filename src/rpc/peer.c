@@ -310,7 +310,7 @@ void nfs4r_rpc_blame(struct nfs4r_rpc *rpc, nfs4r_server_id peer, const char *wh
 	rpc_peer_down(p, false, why);
 }
 
-enum nfs4r_lane nfs4r_lane_of(uint32_t type)
+enum nfs4r_lane nfs4r_rpc_lane_of(uint32_t type)
 {
 	switch (type) {
 	case NFS4R_MSG_FORWARD:
@@ -341,10 +341,10 @@ struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t 
 			peer_broke(c, bytes, len, why);
 		return NULL;
 	}
-	if (c->lane != nfs4r_lane_of(m->type)) { /* there it would pass by nfs4r_rpc_pause(), or by what is taken of lane CONTROL (pace.c) */
+	if (c->lane != nfs4r_rpc_lane_of(m->type)) { /* there it would pass by nfs4r_rpc_pause(), or by what is taken of lane CONTROL (pace.c) */
 		static const char *const names[] = { "it belongs to lane CONTROL", "it belongs to lane REQUEST", "it belongs to lane BULK" };
 
-		why = names[nfs4r_lane_of(m->type)];
+		why = names[nfs4r_rpc_lane_of(m->type)];
 		nfs4r_msg_fini(m);
 		free(m);
 		peer_broke(c, bytes, len, why);

@@ -31,7 +31,7 @@ enum nfs4r_lane {
 };
 
 /* Where messages of that type belong, and are taken from. */
-enum nfs4r_lane nfs4r_lane_of(uint32_t type);
+enum nfs4r_lane nfs4r_rpc_lane_of(uint32_t type);
 
 enum nfs4r_security {
 	NFS4R_SECURITY_NONE = 1 /* krb5, krb5i, krb5p follow */
