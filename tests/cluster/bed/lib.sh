@@ -59,10 +59,11 @@ channel() {
 # wire reads the files of the links again.
 wire_links() { pkill -HUP -f "^$RUN/wire $RUN/links " || fail "the router died (log: $RUN/r.log)"; }
 
+# Several beds may begin at once, beside searches that have all processors.
 guest_wait() {
 	local n
 	for n in "$@"; do
-		wait_until 40 "$BED/gx" "$RUN/$n.sock" --ping ||
+		wait_until 120 "$BED/gx" "$RUN/$n.sock" --ping ||
 			fail "guest $n does not answer (console: $RUN/$n.log)"
 	done
 }
