@@ -334,7 +334,6 @@ static const struct {
 	{ F_ACCEPT_WITHOUT_LOG, "seals-twice" },
 	{ F_SERVE_UNCROSSED, "seals-commit" },
 	{ F_CROSS_AHEAD, "seals-commit" },
-	{ F_REACH_FORGOTTEN, "seals-busy" },
 	{ F_FORGOT_VOTES, "views-amnesia" },
 	{ F_FORGOT_GRANTS, "seals-amnesia" },
 	{ F_FORGOT_STAYS, "views-amnesia" },
@@ -412,8 +411,9 @@ static const struct {
  * and a half from an announcement to the release, and then an update that one server lacks, and has only that claim to ask by. Two want a message of an old connection that comes when a new
  * one stands, and there are none here (net.c). The next one is about what an execution leaves behind when it fails, and none does here (t_prevents_stuck.c).
  * The next two are about room and limits (t_prevents_space.c); the reserve of a disk covers the first of them here. What the next one passes over is in the tree here all the same.
- * Of the last four, a server that halts ends here in the same moment and says nothing, everybody may do everything, a volume with a fixed view has no secret, and numbers last longer than a run does
- * (t_prevents_stuck.c, t_prevents.c, t_prevents_secret.c, t_prevents_views.c).
+ * Of the next four, a server that halts ends here in the same moment and says nothing, everybody may do everything, a volume with a fixed view has no secret, and numbers last longer than a run does
+ * (t_prevents_stuck.c, t_prevents.c, t_prevents_secret.c, t_prevents_views.c). The last two want a log to end between the positions of a repaired copy and those of its
+ * source, or a repair that lasts longer than the pause after it, of files that have another version at every source (t_prevents_seals.c; seed 18044325201831).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,
@@ -433,7 +433,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
 				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD,
-				      F_NUMBERS_LEAP };
+				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE };
 
 static bool is_elsewhere(uint32_t fault)
 {
