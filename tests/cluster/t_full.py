@@ -204,12 +204,12 @@ class Filled:
 
 
 def others_go_on(b, site, path):
-    """Without that server."""
+    """Without that server. A `{}` in the path is the site: what a server controls when it halts waits for its return (Durability = local)."""
     for s in b.sites:
         if s == site:
             continue
         start = time.monotonic()
-        b.sh(s, f'until echo on >{path}/on{s}; do sleep 0.2; done 2>/dev/null', timeout=60)
+        b.sh(s, f'until echo on >{path.format(s)}/on{s}; do sleep 0.2; done 2>/dev/null', timeout=60)
         bed.expect(time.monotonic() - start < PAUSE_MAX, f'site {s} does not go on')
 
 
@@ -226,7 +226,7 @@ def store_without_any_room(b, site):
             bed.expect(row['state'] == 'halted' and 'Free space on the file system of its Store' in row['halted'], f'{row}')
         out = time.monotonic() - halted
         bed.expect(out < PAUSE_MAX, f'the others waited {out:.1f} s')
-        others_go_on(b, site, '/nfs/none')
+        others_go_on(b, site, '/nfs/none/d{}')
     room = time.monotonic()
     b.says(site, mark, 'the cause of the halt is gone')
     bed.eventually(60, lambda: state_of(b, site) == 'serving', lambda: f'it is not back: {state_of(b, site)}', 0.2)
