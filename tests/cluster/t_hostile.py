@@ -16,7 +16,6 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
 import hostile
-from worker import Worker
 
 OPTIONS = ('--rtt', '20ms', '--local-stock', *bed.SHORT)
 SITE, OTHER, OWNER = 1, 2, 3    # the attacked one, one that is not, and the one that has control
@@ -122,6 +121,33 @@ def owner_is_cut_off(b):
 
 # ---- clients that take all they can get ----
 
+class Worker:
+    """A program of lib/greedy.py at a site's network."""
+    def __init__(self, b, site, *args):
+        self.said = []
+        self.process = subprocess.Popen(b.command('ns', site, '--', '/usr/bin/python3', os.path.join(bed.LIB, 'greedy.py'), *args), stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def say(self, line):
+        self.said.append(line)
+        self.process.stdin.write(f'{line}\n')
+        self.process.stdin.flush()
+
+    def hear(self):
+        line = self.process.stdout.readline()
+        bed.expect(line, f'{self.process.args[-3:]} ended: {"" if line else self.process.stderr.read()}')
+        return json.loads(line)
+
+    def tell(self, line):
+        self.say(line)
+        return self.hear()
+
+    def end(self):
+        """Without a word to the server: its standard input ends."""
+        self.process.stdin.close()
+        self.process.wait(30)
+
+
 def usage(b):
     """Of the attacked server: memory that no file backs, descriptors, threads."""
     pid = b.must('server', SITE, 'pid').strip()
@@ -165,7 +191,7 @@ def keeps_speed(b, kind, took):
     said = medians(took)
     if slow(took, {}):
         stock = f'{address(SITE)}:2050'
-        attack, worker = Worker(b, SITE, 'greedy.py', kind, stock, '/data/greedy/attack'), Worker(b, SITE, 'works.py', 'both', stock, '/data/greedy/here')
+        attack, worker = Worker(b, SITE, kind, stock, '/data/greedy/attack'), Worker(b, SITE, 'works', stock, '/data/greedy/here')
         try:
             attack.tell('on')
             attack.tell('off')
@@ -195,7 +221,7 @@ def gives_back(b, kind, before):
 
 def greedy(b, kind, near, far):
     before = usage(b)
-    attack = Worker(b, SITE, 'greedy.py', kind, address(SITE), '/data/greedy/attack')
+    attack = Worker(b, SITE, kind, address(SITE), '/data/greedy/attack')
     try:
         attack.tell('on')                       # the files are made
         attack.tell('off')
@@ -214,7 +240,7 @@ def greedy(b, kind, near, far):
 
 
 def who_work(b):
-    workers = Worker(b, SITE, 'works.py', 'both', address(SITE), '/data/greedy/here'), Worker(b, OTHER, 'works.py', 'both', address(OTHER), '/data/greedy/elsewhere')
+    workers = Worker(b, SITE, 'works', address(SITE), '/data/greedy/here'), Worker(b, OTHER, 'works', address(OTHER), '/data/greedy/elsewhere')
     for w in workers:
         w.tell(1)
     return workers

@@ -1,5 +1,6 @@
-"""Clients that take all they can get. Each does what it is told: a line on standard input, an answer in JSON on standard output.
+"""Clients that take all they can get, and one that only works. Each does what it is told: a line on standard input, an answer in JSON on standard output.
 
+	greedy.py works ADDRESS DIRECTORY       SECONDS: look-ups and small files for so long. {"look-up": [ms of each], "file": [ms of each]}
 	greedy.py KIND ADDRESS DIRECTORY        on: takes what KIND says, if it has not, and goes on asking a little. {"held": how many, "seconds": ..}
 	                                        off: gives it back
 
@@ -18,21 +19,23 @@ For `off` a client that has state says SETCLIENTID anew, and the server drops al
 import itertools
 import json
 import os
+import select
 import socket
 import struct
 import sys
 import time
 
 from raw_lock import Locker
+from raw_many import Many
 from raw_open import DELAY, GRACE, Client, Owner, answer_of
 from raw_readdir import Connection, Malformed, compound, opaque, walk
-from works import told
 
-READ, WRITE = 25, 38
+READ, RENEW, WRITE = 25, 30, 38
 NO_STATEID = bytes(16)
 MIB = 1 << 20
 OPENS, LOCKS, CONNECTIONS, READERS, ANSWERS = 10000, 1000, 600, 20, 10
 EVERY = 0.02            # seconds between what a greedy client asks for while it holds all: little, so that it is not the machine that is short
+PAUSE = 0.005           # between what the client that works does
 
 
 def patiently(ask):
@@ -158,7 +161,54 @@ class Unread(Connections):
         return READERS * ANSWERS
 
 
+class Works(Many):
+    def __init__(self, address, directory):
+        super().__init__(address, directory, 0)
+        self.names = itertools.count()
+
+    def look_up(self):
+        status, _ = self.run(walk(self.dir), 15)
+        if status:
+            raise Malformed(f'a look-up has status {status}')
+
+    def file(self):
+        name = f'w{next(self.names)}'
+        self.open(name)
+        self.use(name)
+        self.close(name)
+        del self.files[name]
+        if self.wrong:
+            raise Malformed(str(self.wrong))
+
+    def work(self, seconds):
+        took, end = {'look-up': [], 'file': []}, time.monotonic() + seconds
+        while time.monotonic() < end:
+            for what, job in (('look-up', self.look_up), ('file', self.file)):
+                begin = time.monotonic()
+                job()
+                took[what].append(round(1000 * (time.monotonic() - begin), 3))
+                time.sleep(PAUSE)
+        return took
+
+    def step(self):
+        """So that the lease goes on."""
+        self.run([struct.pack('>IQ', RENEW, self.id)], RENEW)
+
+
 KINDS = {'opens': Opens, 'locks': Locks, 'lock-files': LockFiles, 'silent': Connections, 'mid-record': MidRecord, 'mid-mark': MidMark, 'unread': Unread}
+
+
+def told(seconds, idle):
+    """The next line, '' when there is none any more. Meanwhile idle() is called, once in so many seconds."""
+    while not select.select([sys.stdin], [], [], seconds)[0]:
+        idle()
+    return sys.stdin.readline().strip()
+
+
+def works(address, directory):
+    client = Works(address, directory)
+    while line := told(2, client.step):
+        print(json.dumps(client.work(float(line))), flush=True)
 
 
 def greedy(kind, address, directory):
@@ -174,4 +224,4 @@ def greedy(kind, address, directory):
 
 
 if __name__ == '__main__':
-    greedy(*sys.argv[1:])
+    works(*sys.argv[2:]) if sys.argv[1] == 'works' else greedy(*sys.argv[1:])
