@@ -196,7 +196,7 @@ class Filled:
             bed.expect(r.returncode == 0, said)
         b.no_controls(30)
         for s in b.sites:
-            bed.expect(b.sh(s, f'cat {self.path}/on*').split() == ['on'] * (len(b.sites) - 1), f'site {s} lacks what was made meanwhile')
+            bed.expect(b.sh(s, f'cat {self.path}/d*/on*').split() == ['on'] * (len(b.sites) - 1), f'site {s} lacks what was made meanwhile')
             names = b.sh(s, f'ls {self.path}/d*').split()
             bed.expect(names.count('first') == 3 and 'l1' not in names, f'site {s}: another tree')
         all_serve(b, self.path)
