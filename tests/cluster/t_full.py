@@ -264,7 +264,7 @@ def a_start_without_room(b, site):
         bed.expect(said, f'{STARTS} starts in a full Store, and none waits')
         bed.expect('no space left on device' in said and f'Free space on the file system of {store}' in said, said)
         bed.expect(b.ctl(site, 'health').returncode == 2, 'health does not say that it is critical')
-        others_go_on(b, site, '/nfs/start')
+        others_go_on(b, site, '/nfs/start/d{}')
         r = b.ctl(site, 'status')
         bed.expect(r.returncode == 2 and WAITS in r.stderr + r.stdout, f'it does not wait any more: {r}')
     room = time.monotonic()
