@@ -204,12 +204,12 @@ class Filled:
 
 
 def others_go_on(b, site, path):
-    """Without that server. A `{}` in the path is the site: what a server controls when it halts waits for its return (Durability = local)."""
+    """Without that server, each in its own directory: what a server controls when it halts waits for its return (Durability = local)."""
     for s in b.sites:
         if s == site:
             continue
         start = time.monotonic()
-        b.sh(s, f'until echo on >{path.format(s)}/on{s}; do sleep 0.2; done 2>/dev/null', timeout=60)
+        b.sh(s, f'until echo on >{path}/d{s}/on{s}; do sleep 0.2; done 2>/dev/null', timeout=60)
         bed.expect(time.monotonic() - start < PAUSE_MAX, f'site {s} does not go on')
 
 
@@ -226,7 +226,7 @@ def store_without_any_room(b, site):
             bed.expect(row['state'] == 'halted' and 'Free space on the file system of its Store' in row['halted'], f'{row}')
         out = time.monotonic() - halted
         bed.expect(out < PAUSE_MAX, f'the others waited {out:.1f} s')
-        others_go_on(b, site, '/nfs/none/d{}')
+        others_go_on(b, site, '/nfs/none')
     room = time.monotonic()
     b.says(site, mark, 'the cause of the halt is gone')
     bed.eventually(60, lambda: state_of(b, site) == 'serving', lambda: f'it is not back: {state_of(b, site)}', 0.2)
@@ -264,7 +264,7 @@ def a_start_without_room(b, site):
         bed.expect(said, f'{STARTS} starts in a full Store, and none waits')
         bed.expect('no space left on device' in said and f'Free space on the file system of {store}' in said, said)
         bed.expect(b.ctl(site, 'health').returncode == 2, 'health does not say that it is critical')
-        others_go_on(b, site, '/nfs/start/d{}')
+        others_go_on(b, site, '/nfs/start')
         r = b.ctl(site, 'status')
         bed.expect(r.returncode == 2 and WAITS in r.stderr + r.stdout, f'it does not wait any more: {r}')
     room = time.monotonic()
