@@ -52,14 +52,18 @@ void fake_write(int fd, const void *bytes, size_t len)
 	}
 }
 
-void fake_tell(int fd, const struct nfs4r_transport_msg_body *m)
+void fake_record(int fd, struct nfs4r_buf *b)
 {
-	struct nfs4r_buf *b = nfs4r_transport_msg_encode(m);
 	uint32_t mark = htonl(0x80000000u | b->len);
 
 	fake_write(fd, &mark, 4);
 	fake_write(fd, b->data, b->len);
 	nfs4r_buf_put(b);
+}
+
+void fake_tell(int fd, const struct nfs4r_transport_msg_body *m)
+{
+	fake_record(fd, nfs4r_transport_msg_encode(m));
 }
 
 void fake_tell_number(int fd, uint64_t number)

@@ -25,5 +25,6 @@ void fake_call(struct fake *f, const struct world_server *as, struct world_serve
 void fake_close(struct fake *f);
 /* Bytes as they are; errors are ignored, the other side may have closed. */
 void fake_write(int fd, const void *bytes, size_t len);
+void fake_record(int fd, struct nfs4r_buf *b); /* whole, behind its mark. @b is used up */
 
 #endif

@@ -154,18 +154,13 @@ static void test_poison(void **state)
 		m->entries.entries[0] = nfs4r_entry_new();
 		poison(m->entries.entries[0], symlink);
 		fake_call(&f, &w->s[1], &w->s[0], 1);
-		struct nfs4r_buf *b = nfs4r_msg_encode(m);
-		uint32_t mark = htonl(b->len | 0x80000000);
-
 		fake_tell_number(f.fd[NFS4R_LANE_BULK], 1);
-		fake_write(f.fd[NFS4R_LANE_BULK], &mark, 4);
-		fake_write(f.fd[NFS4R_LANE_BULK], b->data, b->len);
+		fake_record(f.fd[NFS4R_LANE_BULK], nfs4r_msg_encode(m));
 		world_wait(&w->s[0], w_s->downs[2] == 1);
 		assert_int_equal(world_get(&w->s[0], w_s->messages), 0);
 		assert_int_equal(world_logged(&w->s[0], why[symlink]), 1);
 		fake_close(&f);
 		expect_shunned(w);
-		nfs4r_buf_put(b);
 		nfs4r_msg_fini(m);
 		free(m);
 		world_fini(w);
@@ -221,8 +216,6 @@ static void test_fragments(void **state)
 static void tell_many(struct fake *f, uint64_t number, uint64_t end, uint32_t n)
 {
 	struct nfs4r_msg *m = calloc(1, sizeof(*m));
-	struct nfs4r_buf *b;
-	uint32_t mark;
 
 	m->type = NFS4R_MSG_ENTRIES;
 	m->entries.log = 2;
@@ -234,13 +227,9 @@ static void tell_many(struct fake *f, uint64_t number, uint64_t end, uint32_t n)
 		world_write(m->entries.entries[i], 2, end - n + 1 + i, 0);
 		m->entries.entries[i]->payload = nfs4r_buf_new(0);
 	}
-	b = nfs4r_msg_encode(m);
-	mark = htonl(b->len | 0x80000000);
 	if (number)
 		fake_tell_number(f->fd[NFS4R_LANE_BULK], number);
-	fake_write(f->fd[NFS4R_LANE_BULK], &mark, 4);
-	fake_write(f->fd[NFS4R_LANE_BULK], b->data, b->len);
-	nfs4r_buf_put(b);
+	fake_record(f->fd[NFS4R_LANE_BULK], nfs4r_msg_encode(m));
 	nfs4r_msg_fini(m);
 	free(m);
 }
@@ -338,27 +327,21 @@ static void test_messages_in_the_wrong_place(void **state)
 	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct nfs4r_msg *m = calloc(1, sizeof(*m));
 		struct world *w = one_of_two();
-		struct nfs4r_buf *b;
 		struct fake f;
-		uint32_t mark;
 
 		m->type = cases[i].type;
 		if (m->type == NFS4R_MSG_PULL)
 			m->pull.log = 1;
-		b = nfs4r_msg_encode(m);
-		mark = htonl(b->len | 0x80000000);
 		fake_call(&f, &w->s[1], &w->s[0], 1);
 		if (cases[i].lane == NFS4R_LANE_BULK)
 			fake_tell_number(f.fd[cases[i].lane], 1);
-		fake_write(f.fd[cases[i].lane], &mark, 4);
-		fake_write(f.fd[cases[i].lane], b->data, b->len);
+		fake_record(f.fd[cases[i].lane], nfs4r_msg_encode(m));
 		world_wait(&w->s[0], w_s->downs[2] == 1);
 		assert_int_equal(world_logged(&w->s[0], cases[i].why), 1);
 		assert_int_equal(world_get(&w->s[0], w_s->messages), 0);
 		fake_close(&f);
 		world_fini(w);
 		free(w);
-		nfs4r_buf_put(b);
 		free(m);
 	}
 }
