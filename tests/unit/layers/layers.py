@@ -4,8 +4,9 @@
 usage: layers.py PROJECT GANESHA_SRC NM OBJECT...      objects: those of the core"""
 import os
 import re
-import subprocess
 import sys
+
+from objects import symbols
 
 ALLOWED = {  # room -> rooms whose headers it may include
     "src/base": {"base"},
@@ -53,14 +54,6 @@ def core_room(place):
     """The room of an object file, or of a source file, by its path."""
     inside = re.split(r"(?:nfs4r_core\.dir|src/core)/", os.path.normpath(place))[-1]
     return inside.split("/")[0] if "/" in inside else "door"
-
-
-def symbols(nm, objects):
-    """(object, type, name) of all external symbols, defined and undefined."""
-    for line in subprocess.run([nm, "-g", "-A", *objects], check=True, capture_output=True, text=True).stdout.splitlines():
-        m = re.match(r"(.*\.o):\s*[0-9a-f]*\s+([A-Za-z]) (\w+)$", line)
-        if m:
-            yield m.groups()
 
 
 def check_core_calls(nm, objects, bad):

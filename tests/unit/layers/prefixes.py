@@ -3,25 +3,22 @@
 """External symbols of the rooms that have no rooms inside begin as the room says, so that a stack trace tells where it is. By the objects that were built.
 usage: prefixes.py NM ROOM OBJECT..."""
 import os
-import re
-import subprocess
 import sys
+
+from objects import symbols
 
 PREFIX = {"base": ("nfs4r_",), "proto": ("nfs4r_", "c_"), "rpc": ("rpc_", "nfs4r_rpc_", "nfs4r_security_"), "FSAL_REPL": ("repl_",)}
 LEAST = {"base": 40, "proto": 20, "rpc": 60, "FSAL_REPL": 100}  # symbols, or the test is blind
 
 
 def defined(nm, objects):
-    """(object, name) of what they define for others; what the compiler adds begins with two underscores, what is only wanted if it is there is no definition."""
-    for line in subprocess.run([nm, "-g", "-A", *objects], check=True, capture_output=True, text=True).stdout.splitlines():
-        m = re.match(r"(.*\.o):\s*[0-9a-f]*\s+([A-TV-Z]) (\w+)$", line)
-        if m and not m[3].startswith("__"):
-            yield os.path.basename(m[1])[: -len(".o")], m[3]
+    """(file, name) of what they define for others; what the compiler adds begins with two underscores, and a lower-case type is no definition for others."""
+    return [(os.path.basename(obj)[: -len(".o")], name) for obj, kind, name in symbols(nm, objects) if kind != "U" and kind.isupper() and not name.startswith("__")]
 
 
 def main():
     nm, room, objects = sys.argv[1], sys.argv[2], sys.argv[3:]
-    names = list(defined(nm, objects))
+    names = defined(nm, objects)
     bad = [f"{where} defines {name}, which does not begin with {' or '.join(PREFIX[room])}" for where, name in names if not name.startswith(PREFIX[room])]
     if len(names) < LEAST[room]:
         bad.append(f"only {len(names)} symbols found in {len(objects)} objects: this test is blind")

@@ -3,8 +3,9 @@
 """No room calls one above it, and names say where they are (ARCHITECTURE.md, "The rooms of the engine"), by the symbols of the objects that were built and by what it includes. No room writes the state of another. usage: rooms.py PROJECT FOLDER NM OBJECT..."""
 import os
 import re
-import subprocess
 import sys
+
+from objects import symbols
 
 ROOMS = {  # folder of src -> its rooms, from the top; what lies in the folder itself is the door, above all of them
     "engine": ["admin", "start", "membership", "resync", "read", "update", "replicate", "runtime"],
@@ -26,13 +27,12 @@ def room_of(path, rooms):
     return rooms.index(folder) + 1 if folder else 0
 
 
-def symbols(nm, objects):
-    """Of each object what it defines, and what it needs, including functions that it only takes the address of."""
+def by_path(nm, objects):
+    """Of each object what it defines, and what it needs."""
     defined, needed = {}, {}
-    for line in subprocess.run([nm, "-g", "-A", *objects], check=True, capture_output=True, text=True).stdout.splitlines():
-        obj, words = line.split(":", 1)[0], line.split(":", 1)[1].split()
+    for obj, kind, name in symbols(nm, objects):
         path = os.path.normpath(obj.split(".dir/")[1])[: -len(".o")]
-        (needed if words[-2] == "U" else defined).setdefault(path, set()).add(words[-1])
+        (needed if kind == "U" else defined).setdefault(path, set()).add(name)
     return defined, needed
 
 
@@ -79,7 +79,7 @@ def main():
     check_includes(os.path.join(root, "src"), folder, rooms, bad)
     if folder == "engine":
         check_writes(os.path.join(root, "src"), rooms, bad)
-    defined, needs = symbols(nm, sys.argv[4:])
+    defined, needs = by_path(nm, sys.argv[4:])
     home = {name: path for path, names in defined.items() for name in names}
     for path, names in sorted(defined.items()):
         for name in sorted(names):
