@@ -324,12 +324,13 @@ static enum nfs4r_status times_if_unchanged(void *arg, struct nfs4r_op *op, stru
 	nfs4r_buf_put(now.acl);
 	if (st != NFS4R_OK)
 		return st;
-	bool by_us = nfs4r_store_row(eng->store, &op->obj, &row) == NFS4R_KNOWN && row.last_log == eng->cfg.rpc.self;
+	if (now.mtime != op->attrs.mtime) {
+		bool by_us = nfs4r_store_row(eng->store, &op->obj, &row) == NFS4R_KNOWN && row.last_log == eng->cfg.rpc.self;
 
-	if (now.mtime != op->attrs.mtime && !(by_us && row.mtime == now.mtime)) {
 		if (by_us && row.last_lsn == im->last)
 			im->last = op->lsn;
-		return NFS4R_MISMATCH;
+		if (!by_us || row.mtime != now.mtime)
+			return NFS4R_MISMATCH;
 	}
 	return eng->ops->setattr(eng->ctx, &x->obj, &op->attrs, &op->cred, &op->post);
 }
