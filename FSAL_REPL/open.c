@@ -328,8 +328,8 @@ static fsal_status_t found_type(struct repl_export *exp, struct nfs4r_op *op, ob
 }
 
 /*
- * CREATE in a directory. What was found in its place may have been removed before it could be opened: it existed all the same, which is the
- * answer to an exclusive create; any other has to come again.
+ * CREATE in a directory. What was found in its place may have been removed before it could be opened: it existed all the same. That is the
+ * answer to an exclusive create. Any other create has to come again.
  */
 static fsal_status_t create_by_name(struct open_call *call, struct nfs4r_op *op)
 {

@@ -4,9 +4,9 @@
  *
  * Happy path: a message is delivered as soon as it is there. Who works takes little: few messages in a tenth of a second, or messages that cost next to nothing.
  *
- * A server that sends more than RPC_PACE_MESSAGES within RPC_PACE_WINDOW_MS, and takes a tenth of that time of this thread by them, is not read from until ten times what they took is over. What it sends then waits with
- * it, in order, as with nfs4r_rpc_pause(). The other lanes, and the other servers, go on. The time of the processor counts and not the clock, so a busy machine slows nobody down; and messages count besides, so that a few
- * that cost much are no reason.
+ * A server may send RPC_PACE_MESSAGES within RPC_PACE_WINDOW_MS, or take a tenth of that time of this thread. A server that does both is not read from until ten times what its messages took is over. What it sends then
+ * waits at that server, in order, as with nfs4r_rpc_pause(). The other lanes, and the other servers, go on. The time of the processor counts and not the clock, so a busy machine slows no server down. The number of messages
+ * counts as well, so a few that cost much are no reason.
  *
  * Invariant: whoever is stopped goes on, since the timer runs as long as one is.
  */

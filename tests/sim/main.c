@@ -411,9 +411,10 @@ static const struct {
  * and a half from an announcement to the release, and then an update that one server lacks, and has only that claim to ask by. Two want a message of an old connection that comes when a new
  * one stands, and there are none here (net.c). The next one is about what an execution leaves behind when it fails, and none does here (t_prevents_stuck.c).
  * The next two are about room and limits (t_prevents_space.c); the reserve of a disk covers the first of them here. What the next one passes over is in the tree here all the same.
- * Of the next four, a server that halts ends here in the same moment and says nothing, everybody may do everything, a volume with a fixed view has no secret, and numbers last longer than a run does
- * (t_prevents_stuck.c, t_prevents.c, t_prevents_secret.c, t_prevents_views.c). The last two want a log to end between the positions of a repaired copy and those of its
- * source, or a repair that lasts longer than the pause after it, of files that have another version at every source (t_prevents_seals.c; seed 18044325201831).
+ * Of the next four one wants a server that has halted to say so, and here it ends in the same moment (t_prevents_stuck.c). One wants a caller who may not do
+ * something (t_prevents.c), one a secret in a volume with a fixed view (t_prevents_secret.c), and one more time than a run has (t_prevents_views.c). The last two are
+ * about repairs (t_prevents_seals.c). One wants a log to end between the positions of a repaired copy and those of its source. The other wants a repair of files that
+ * have another version at every source, and that lasts longer than the pause after it (seed 18044325201831).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,

@@ -13,8 +13,8 @@
  *
  * Invariants: only the bytes of a version that is here are taken, so that nothing of entries comes along that a seal may give up before they are
  * here. A row 'X' is written in the commit of the entry that made an object not exact, and is there until the entry that makes it
- * exact again is stable. What is inexact names an entry that it waits for in vain, or waits for again. Of two entries of an object in one log the later one holds the earlier: a taint in the same log is redeemed by any entry of the
- * object that is not older. What an entry was promised for is exact at a majority, because of `stable`; so among those that vote for a seal is
+ * exact again is stable. What is inexact names an entry that it waits for in vain, or waits for again. Of two entries of an object in one log
+ * the later one holds the earlier: a taint in the same log is redeemed by any entry of the object that is not older. What an entry was promised for is exact at a majority, because of `stable`; so among those that vote for a seal is
  * one that has it exact, or was exact for longer than any that has not.
  */
 #include "core/log/log_int.h"

@@ -67,8 +67,8 @@ static void ask_again_after(struct nfs4r_core *c, uint32_t doublings)
 }
 
 /*
- * A repair of a list is over. If it changed nothing, entries have to come first, and none is taken while a repair is under way: so the next one waits
- * longer each time, until they had time to come and to be applied.
+ * A repair of a list is over. If it changed nothing, entries have to come first, and none is taken while a repair is under way. So the next repair
+ * waits longer each time, until entries had time to come and to be applied.
  */
 void recovery_fuzzy_list_ended(struct nfs4r_core *c, bool in_vain)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What `nfs4rctl` says and does about ends of logs: what would be lost with this server now, which servers were abandoned, how far a repair of
- * this copy has come; and abandoning a server (log 9.2).
+ * What `nfs4rctl` shows and does about ends of logs. It shows what would be lost with this server now, which servers were abandoned, and how far
+ * a repair of this copy has come. It abandons a server (log 9.2).
  */
 #include <stdio.h>
 #include <string.h>
