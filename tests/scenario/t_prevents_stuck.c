@@ -150,6 +150,31 @@ static bool nobody_waits_for_the_silence_of_who_halted(struct net *n)
 	return keep_trying_chmod(n, Q, "d/f", 4 * LEASE) == NFS4R_OK;
 }
 
+/* P has halted and stays connected. Of its last update only S has heard, and Q hears of that: S can give it, and P gives nothing more. */
+static bool what_a_halted_server_wrote_comes_from_others(struct net *n)
+{
+	struct nfs4r_msg m = { .type = NFS4R_MSG_HALTED, .halted = { NFS4R_NOSPC, false } };
+	nfs4r_lsn last;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_LOCAL);
+	if (keep_trying_chmod(n, P, "d/f", 4 * LEASE) != NFS4R_OK)
+		return false;
+	net_run(n, 100);
+	net_drop(n, P, Q, NFS4R_MSG_ENTRIES);
+	net_drop(n, S, Q, NFS4R_MSG_ENTRIES);
+	chmod_(n, P, "d/f");
+	net_run(n, RTT(n));
+	last = nfs4r_core_own_end(n->s[P].core);
+	assert_true(memtree_applied(n->s[S].tree, P) == last && memtree_applied(n->s[Q].tree, P) < last);
+	net_msg(n, P, Q, &m);
+	net_msg(n, P, S, &m);
+	net_run(n, RTT(n));
+	net_pass(n);
+	net_drop(n, P, 0, 0);
+	net_run(n, 4 * LEASE);
+	return memtree_applied(n->s[Q].tree, P) == last;
+}
+
 static const struct prevents list[] = {
 	{ "log 6.12: nobody waits for a server that cannot apply an entry", F_STUCK_STAYS, nobody_waits_for_who_cannot },
 	{ "log 6.12: a server that cannot apply an entry is not added", F_STUCK_RETURNS, who_cannot_is_not_added },
@@ -157,6 +182,7 @@ static const struct prevents list[] = {
 	{ "log 4.11: what was given back and is applied after all is exact", F_GIVEN_BACK_STAYS, what_was_given_back_comes_again },
 	{ "log 4.13: what was passed over is missing until the later entry is here", F_PASSED_IS_EXACT, what_was_passed_over_is_missing },
 	{ "log 4.15: nobody waits for the silence of a server that has halted", F_HALTED_UNHEARD, nobody_waits_for_the_silence_of_who_halted },
+	{ "log 4.15: what a halted server wrote comes from others", F_HALTED_UNHEARD, what_a_halted_server_wrote_comes_from_others },
 };
 
 int main(void)

@@ -173,6 +173,12 @@ static nfs4r_server_id next_supplier(const struct nfs4r_core *c, nfs4r_servers h
 	return first;
 }
 
+/* A halted server stays connected, and answers nothing (log 4.15). */
+static bool answers(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return !c->peers[s].down && !c->peers[s].halted;
+}
+
 /* @last: asked for the same before; 0: nobody was. */
 static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_server_id last)
 {
@@ -182,10 +188,10 @@ static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log,
 	nfs4r_servers have = 0;
 	nfs4r_lsn next = c->log.logs[log].received + 1;
 
-	if (log != c->self && !c->peers[log].down && !ends && c->peers[log].base[log] <= next)
+	if (log != c->self && answers(c, log) && !ends && c->peers[log].base[log] <= next)
 		return log;
 	EACH_PEER(c, s) {
-		if (c->peers[s].down || (ends && !state_view_hears(c, s)) || !log_retention_has(c, s, log, next))
+		if (!answers(c, s) || (ends && !state_view_hears(c, s)) || !log_retention_has(c, s, log, next))
 			continue;
 		have |= NFS4R_BIT(s);
 		if (!best || c->peers[s].applied[log] > c->peers[best].applied[log])
