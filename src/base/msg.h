@@ -158,7 +158,7 @@ struct nfs4r_read {
 	uint64_t offset, length, cookie;
 #define NFS4R_COPY_ANY 1 /* as cookie, with `copy`, but for READDIR: any copy will do that does not repair itself; `eof` of the answer to
 			  * GETATTR: only the row is right, the content may not be (log 4.6); `result_offset` 1: it will be when the server
-			  * has settled what a crash put in doubt */
+			  * has decided what a crash put in doubt */
 	bool copy; /* of the answering server's own copy, whoever is primary: for a server that repairs its own (log 8.3) */
 	/* answer */
 	enum nfs4r_status status;

@@ -584,8 +584,8 @@ void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out
  */
 nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool is_dir, nfs4r_servers excluded);
 /*
- * Bytes of an entry were read back from the file, to be sent: sets the entry's taint (log 3.6). @last: newest entry of the object in the tree, looked up
- * after the read, as is this. @await: what the taint names is being executed or was just now: the bytes may leave when it is committed
+ * Bytes of an entry were read back from the file, to be sent: sets the entry's mark (log 3.6). @last: newest entry of the object in the tree, looked up
+ * after the read, as is this. @await: what the mark names is being executed or was just now: the bytes may leave when it is committed
  * and in the journal for good, since else nobody might ever bring it. False: not now, ask again soon.
  */
 bool nfs4r_core_fuzzy(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_server_id last_log, nfs4r_lsn last_lsn, bool *await);

@@ -34,10 +34,10 @@
 	X(F_RESTART_IN_ZERO, "control 4.9", "`in` is 0 after a restart")                                                     \
 	X(F_LAST_NOT_RAISED, "control 5.1", "`last` of a closing claim is not raised")                                       \
 	X(F_REPLY_AT_ONCE, "control 5.2", "directory operations reply at once")                                              \
-	X(F_REPLY_OWN_CONTROL, "control 5.2", "one settled control anywhere on the path is enough")                          \
-	X(F_MOVED_SETTLED, "control 5.2", "a moved claim is settled from the start")                                         \
+	X(F_REPLY_OWN_CONTROL, "control 5.2", "one control acked by all anywhere on the path is enough")                     \
+	X(F_MOVED_COUNTS, "control 5.2", "a moved claim counts as acked by all from the start")                              \
 	X(F_CLOSE_AT_ONCE, "control 5.3", "CLOSE waits for nothing")                                                         \
-	X(F_PLAIN_DEEP_SETTLES, "control 5.3b", "plain deep control completes a file update")                                \
+	X(F_PLAIN_DEEP_COUNTS, "control 5.3b", "plain deep control completes a file update")                                 \
 	X(F_5_3B_NOT_ACKED, "control 5.3b", "a deep+ not acked by all completes a file update")                              \
 	X(F_5_3B_MULTI, "control 5.3b", "a deep+ completes an update of a multi-link file")                                  \
 	X(F_5_3B_IN, "control 5.3b", "`in` is not looked at")                                                                \
@@ -66,7 +66,7 @@
 	X(F_GRANT_OVER_OWN, "control 4.3d", "a granter overlooks its own controls below a deep request")                     \
 	X(F_GRANT_PLUS, "control 4.3d", "deep+ is granted over controls below")                                              \
 	X(F_SIDE_NO_DEADLINE, "control 4.6", "a claim of the policy is asked for without end")                               \
-	X(F_LAST_UNSETTLED, "control 5.1", "`last` is not raised although the other control is not settled")                 \
+	X(F_LAST_NOT_ACKED, "control 5.1", "`last` is not raised although the other control is not acked by all")            \
 	X(F_SIDE_MAJORITY, "control 5.2", "a claim of the policy is won by a majority")                                      \
 	X(F_SIDE_COUNTS, "control 5.2", "answers wait for what the policy only asks for")                                    \
 	X(F_NAMES_OF_MULTI, "control 5.3", "unlink and rename of a multi-link file do not wait for its readers")             \
@@ -96,7 +96,7 @@
 	X(F_WITNESS_CAME_LATER, "log 6.9", "one that came later shows that a claim is lost")                                 \
 	X(F_NO_EPOCH, "log 2.3", "versions go on after a seal as if nothing had been lost")                                  \
 	X(F_VIEW_NOT_AWAITED, "log 3.4", "an entry made after a seal is applied before the view is known")                   \
-	X(F_NOT_HELD, "log 5.2", "answers do not wait until a majority holds the update")                                    \
+	X(F_NOT_QUORUM_DURABLE, "log 5.2", "answers do not wait until a majority holds the update")                          \
 	X(F_ANSWER_UNDONE, "log 5.2", "what lies beyond the own seal is answered")                                           \
 	X(F_WRITE_OVER_SEAL, "log 5.3", "a write is answered although something was sealed meanwhile")                       \
 	X(F_ANSWER_BEFORE_VIEW, "log 5.6", "a result of a sealed server is answered before all members know of the seal")    \
@@ -122,19 +122,19 @@
 	X(F_REPAIR_UNSEALED, "log 8.6", "a copy is made anew before the own log has ended")                                  \
 	X(F_SEAL_CLAIMED, "log 8.6", "the log of who forgot is ended although its claims are known")                         \
 	X(F_SEQ_AGAIN, "log 8.6", "claim numbers are used again")                                                            \
-	X(F_TAINT_IN_FLIGHT, "log 3.6", "what is being executed is not in the taint")                                        \
-	X(F_TAINT_OWN, "log 3.6", "a sender's own taints are not handed on")                                                 \
-	X(F_TAINT_STABLE, "log 3.9", "an entry counts as stable though its object is not exact")                             \
-	X(F_TAINT_SEALED, "log 7.5", "objects that a seal makes inexact count as exact")                                     \
+	X(F_FUZZY_IN_FLIGHT, "log 3.6", "what is being executed is not in the mark")                                         \
+	X(F_FUZZY_OWN, "log 3.6", "a sender's own marks are not handed on")                                                  \
+	X(F_FUZZY_STABLE, "log 3.9", "an entry counts as stable though its object is not exact")                             \
+	X(F_FUZZY_SEALED, "log 7.5", "objects that a seal makes inexact count as exact")                                     \
 	X(F_OLD_REQUEST, "log 5.6", "a copy of a request from before a seal is executed")                                    \
 	X(F_UNDO_EMPTIES, "log 8.3", "a repair takes bytes that were exact for less long than those here")                   \
 	X(F_DROP_UNSTABLE, "log 3.11", "entries beyond the bound go although a member does not have them")                   \
 	X(F_SLOW_STAYS, "log 3.12", "a member that is behind by more than the bound is not removed")                         \
 	X(F_LATE_WAITS, "log 8.5", "a server waits for entries that nobody has any more")                                    \
 	X(F_VOTERS_UNASKED, "log 9.1", "a view is adopted without a majority of its own voters")                             \
-	X(F_VOTERS_AT_ONCE, "log 9.1", "voters change before all members have settled in the view")                          \
+	X(F_VOTERS_AT_ONCE, "log 9.1", "voters change before all members have arrived in the view")                          \
 	X(F_VOTERS_UNACKED, "log 9.1", "voters change while claims count on those of an older view")                         \
-	X(F_VOTERS_UNHELD, "log 9.1", "voters change while updates are held by those of an older view")                      \
+	X(F_VOTERS_NOT_DURABLE, "log 9.1", "voters change while updates are quorum-durable by those of an older view only")  \
 	X(F_LEASE_OLD_VOTERS, "log 9.1", "a lease that voters of an older view granted goes on")                             \
 	X(F_LEARNER_KNOWN, "log 9.1", "a new server counts as one that remembers")                                           \
 	X(F_OWN_VOTE_UNSAVED, "log 6.5", "a proposer counts its own ACCEPTED before it is on disk")                          \
@@ -176,7 +176,7 @@
 	X(F_TURN_NOW_AND_THEN, "control 7.5", "use ends for who asks now and then")                                          \
 	X(F_NARROWS_TWICE, "control 7.4", "what is kept is asked for once for each claim above it")                          \
 	X(F_SOURCE_ANEW, "log 8.3", "a repair goes on from a source that has started anew")                                  \
-	X(F_ANNOUNCED_SETTLES, "control 7.10", "control of a directory that was announced settles an update")                \
+	X(F_ANNOUNCED_COUNTS, "control 7.10", "control of a directory that was announced settles an update")                 \
 	X(F_ANNOUNCED_UNSAVED, "control 7.10", "a restart forgets which control of directories it has announced")            \
 	X(F_ANNOUNCED_BARE, "control 5.2", "control that was announced counts for nothing, also where it is not known")      \
 	X(F_YIELD_WRITTEN, "control 7.11", "a directory yields while files in it are written")                               \
@@ -194,7 +194,7 @@
 	X(F_PASSED_IS_EXACT, "log 4.13", "a copy is exact though an entry was passed over")                                  \
 	X(F_REFUSED_EXECUTES, "control 6.10", "what the primary has refused is executed")                                    \
 	X(F_SECRET_ANEW, "log 6.13", "who makes a view gives the volume another secret")                                     \
-	X(F_SECRET_UNSETTLED, "log 6.13", "a server serves without the volume's secret")                                     \
+	X(F_SECRET_UNDECIDED, "log 6.13", "a server serves without the volume's secret")                                     \
 	X(F_SECRET_UNHEARD, "log 6.13", "with a fixed view a secret is made before all have said that they have none")       \
 	X(F_VIEW_BELIEVED, "log 6.14", "a view is adopted on one server's word")                                             \
 	X(F_ACCEPT_UNPROMISED, "log 6.14", "a view is accepted that was not promised")                                       \

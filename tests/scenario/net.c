@@ -666,7 +666,7 @@ void net_leave(struct net *n, nfs4r_server_id s)
 	work(n, s);
 }
 
-void net_hold_until_held(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid)
+void net_hold_until_quorum_durable(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_AWAIT_QUORUM, .wait_id = id, .oid = *oid };
 

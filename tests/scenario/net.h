@@ -84,7 +84,7 @@ struct net {
 	struct client *clients;
 	uint32_t sent[32]; /* messages by type */
 	uint64_t starts; /* of all servers; the random number of an incarnation */
-	nfs4r_servers late; /* bytes for these are read back when they are sent: entries carry the taint that the sender's core gives them */
+	nfs4r_servers late; /* bytes for these are read back when they are sent: entries carry the mark that the sender's core gives them */
 	uint32_t exec_fail; /* the next so many local executions fail */
 	bool refuse; /* no caller may do what it asks for */
 	bool trace;
@@ -116,7 +116,7 @@ bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool aba
 bool net_reconfigure(struct net *n, nfs4r_server_id s, nfs4r_servers set); /* an administrator at @s says who goes on; 0: takes it back; false: refused */
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an administrator at @s */
 void net_leave(struct net *n, nfs4r_server_id s); /* it is about to be stopped in order */
-void net_hold_until_held(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid); /* HOLD; `held` becomes id */
+void net_hold_until_quorum_durable(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid); /* HOLD; `held` becomes id */
 void net_let_repair(struct net *n, nfs4r_server_id s, bool ok);
 void net_one_repair(struct net *n, nfs4r_server_id s); /* the one that is held back; further ones are, too */
 void net_stable(struct net *n, nfs4r_server_id s);

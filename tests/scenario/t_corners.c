@@ -85,7 +85,7 @@ static bool link_before_older_entries(struct net *n)
 /* ---- control 5.2, 5.3 ------------------------------------------------------------------------------ */
 
 /* Everybody acked a claim that has not won: it may still be given up, and gives nothing to an answer. */
-static bool proposed_claim_settles_nothing(struct net *n)
+static bool proposed_claim_lets_nothing_be_answered(struct net *n)
 {
 	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), y = file_in(n, &d, "y"), z = mkdir_in(n, &n->root, "z");
 	struct client *r, *c;
@@ -362,8 +362,8 @@ static bool forwarded_waits_for_its_answer(struct net *n)
 	return finish(n, c) == NFS4R_OK && c->op.primary == P && nfs4r_core_own_end(n->s[P].core) == end;
 }
 
-/* What is settled goes on, and so do writes under an open, which only their CLOSE has to wait for. */
-static bool settled_goes_on_while_one_is_away(struct net *n)
+/* What is acked by all goes on, and so do writes under an open, which only their CLOSE has to wait for. */
+static bool acked_by_all_goes_on_while_one_is_away(struct net *n)
 {
 	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f = file_in(n, &d, "f");
 	struct client *c, *w;
@@ -778,7 +778,7 @@ static const struct corner {
 	{ "control 7.1: closing is taken back", closing_is_taken_back },
 	{ "control 7.1: ... for one operation", what_was_taken_back_closes_again },
 	{ "control 7.1: ... but not when it was announced", announced_closing_stays },
-	{ "control 5.2: a claim that has not won settles nothing", proposed_claim_settles_nothing },
+	{ "control 5.2: a claim that has not won settles nothing", proposed_claim_lets_nothing_be_answered },
 	{ "control 5.3: CLOSE waits after a restart", close_waits_after_a_restart },
 	{ "control 5.3: ... only for the log up to the restart", close_waits_only_for_the_old_log },
 	{ "control 3.8: files ask when a deep+ is gone", files_ask_when_a_deep_plus_is_gone },
@@ -793,7 +793,7 @@ static const struct corner {
 	{ "one is away: a claim it never acked waits", claim_not_acked_waits_for_who_is_away },
 	{ "one is away: a forwarded operation waits", forwarded_waits_for_who_is_away },
 	{ "log 5.6: a forwarded operation waits for its answer", forwarded_waits_for_its_answer },
-	{ "one is away: what is settled goes on", settled_goes_on_while_one_is_away },
+	{ "one is away: what is acked by all goes on", acked_by_all_goes_on_while_one_is_away },
 	{ "one is away: a closed file is changed", closed_file_is_changed_while_one_is_away },
 	{ "log 4.7: lost entries are not waited for", lost_entries_are_not_waited_for },
 	{ "control 6.9: what a start gives back", what_a_start_gives_back_is_read_where_it_is },

@@ -376,7 +376,7 @@ static bool directory_operation_waits(struct net *n)
 	return !soon(n, op_name(n, P, NFS4R_OP_CREATE, &d, "f"));
 }
 
-static bool whole_path_is_settled(struct net *n)
+static bool whole_path_is_acked_by_all(struct net *n)
 {
 	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), e = mkdir_in(n, &n->root, "e"), x = mkdir_in(n, &d, "x");
 
@@ -388,7 +388,7 @@ static bool whole_path_is_settled(struct net *n)
 	return !soon(n, op_name(n, P, NFS4R_OP_CREATE, &x, "n"));
 }
 
-static bool moved_claim_is_not_settled(struct net *n)
+static bool moved_claim_is_not_acked_by_all(struct net *n)
 {
 	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), e = mkdir_in(n, &n->root, "e"), x = mkdir_in(n, &d, "x");
 	struct client *r;
@@ -851,10 +851,10 @@ static const struct prevents list[] = {
 	{ "control 5.1: a closing claim covers later entries", F_LAST_NOT_RAISED, closing_claim_covers_later_entries },
 	{ "control 5.1: a closing deep claim waits for a move", F_MOVE_HALF_COVERED, closing_deep_claim_waits_for_a_move },
 	{ "control 5.2: a directory operation waits", F_REPLY_AT_ONCE, directory_operation_waits },
-	{ "control 5.2: the whole path is settled", F_REPLY_OWN_CONTROL, whole_path_is_settled },
-	{ "control 5.2: a moved claim is not settled by itself", F_MOVED_SETTLED, moved_claim_is_not_settled },
+	{ "control 5.2: the whole path is acked by all", F_REPLY_OWN_CONTROL, whole_path_is_acked_by_all },
+	{ "control 5.2: a moved claim is not acked by all by itself", F_MOVED_COUNTS, moved_claim_is_not_acked_by_all },
 	{ "control 5.3: CLOSE waits", F_CLOSE_AT_ONCE, close_waits },
-	{ "control 5.3: plain deep completes no file", F_PLAIN_DEEP_SETTLES, plain_deep_does_not_complete_files },
+	{ "control 5.3: plain deep completes no file", F_PLAIN_DEEP_COUNTS, plain_deep_does_not_complete_files },
 	{ "control 5.3b: acked by all", F_5_3B_NOT_ACKED, deep_plus_completes_when_all_acked },
 	{ "control 5.3b: not multi", F_5_3B_MULTI, deep_plus_leaves_multi_files_out },
 	{ "control 5.3b: in", F_5_3B_IN, in_waits_for_moves },

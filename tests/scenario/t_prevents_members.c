@@ -53,7 +53,7 @@ static bool claims_are_known_to_a_majority_first(struct net *n)
 }
 
 /* A rename that Q and S have on their disks, and T and U do not have at all. */
-static bool updates_are_held_by_a_majority_first(struct net *n)
+static bool updates_are_quorum_durable_first(struct net *n)
 {
 	struct nfs4r_oid d, x;
 
@@ -243,8 +243,8 @@ static const struct prevents of_three[] = {
 
 static const struct prevents of_five[] = {
 	{ "log 9.1: claims are known to a majority first", F_VOTERS_UNACKED, claims_are_known_to_a_majority_first },
-	{ "log 9.1: updates are held by a majority first", F_VOTERS_UNHELD, updates_are_held_by_a_majority_first },
-	{ "log 9.1: voters change when all have settled", F_VOTERS_AT_ONCE, claims_are_known_to_a_majority_first },
+	{ "log 9.1: updates are held by a majority first", F_VOTERS_NOT_DURABLE, updates_are_quorum_durable_first },
+	{ "log 9.1: voters change when all have arrived in the view", F_VOTERS_AT_ONCE, claims_are_known_to_a_majority_first },
 };
 
 int main(void)

@@ -157,7 +157,7 @@ static bool promotion_wants_acks(struct net *n)
 /* ---- control 5.1, 5.3, 6.3 ------------------------------------------------------------------------------ */
 
 /* A deep+ closes, the plain deep control of the same directory is not acked by S: what is done now is still the deep+'s. */
-static bool last_waits_for_a_settled_one(struct net *n)
+static bool last_waits_for_one_acked_by_all(struct net *n)
 {
 	struct nfs4r_oid d;
 	struct client *c;
@@ -508,7 +508,7 @@ static struct nfs4r_oid announced_directory(struct net *n)
 }
 
 /* What P does there after that needs control of its own. */
-static bool announced_settles_nothing(struct net *n)
+static bool announced_lets_nothing_be_answered(struct net *n)
 {
 	announced_directory(n);
 	deaf(n);
@@ -621,7 +621,7 @@ static const struct prevents list[] = {
 	{ "control 4.3d: a granter's own controls below block", F_GRANT_OVER_OWN, own_controls_below_block },
 	{ "control 4.3d: controls below block deep+", F_GRANT_PLUS, controls_below_block_deep_plus },
 	{ "control 4.6: a promotion is given up", F_SIDE_NO_DEADLINE, promotion_is_given_up },
-	{ "control 5.1: `last` waits for a settled one", F_LAST_UNSETTLED, last_waits_for_a_settled_one },
+	{ "control 5.1: `last` waits for one acked by all", F_LAST_NOT_ACKED, last_waits_for_one_acked_by_all },
 	{ "control 5.2: a promotion wants all", F_SIDE_MAJORITY, promotion_wants_all },
 	{ "control 5.2: a promotion delays no answer", F_SIDE_COUNTS, promotion_delays_no_answer },
 	{ "control 5.3: names of multi-link files wait", F_NAMES_OF_MULTI, names_of_multi_files_wait },
@@ -641,7 +641,7 @@ static const struct prevents list[] = {
 	{ "control 7.9: a dropped deep+ waits", F_DROP_AT_ONCE, dropped_deep_plus_waits },
 	{ "control 7.11: what is written in does not yield", F_YIELD_WRITTEN, what_is_written_does_not_yield },
 	{ "control 7.10: announced control completes nothing", F_ANNOUNCED_COMPLETES, announced_completes_nothing },
-	{ "control 7.10: announced control of a directory settles nothing", F_ANNOUNCED_SETTLES, announced_settles_nothing },
+	{ "control 7.10: announced control of a directory settles nothing", F_ANNOUNCED_COUNTS, announced_lets_nothing_be_answered },
 	{ "control 7.10: announced control of a directory is saved", F_ANNOUNCED_UNSAVED, announced_is_saved },
 	{ "control 5.2: who has not the announced control", F_ANNOUNCED_BARE, announced_is_asked_by_others },
 	{ "control 7.10: copies catch up first", F_ANNOUNCED_AT_ONCE, copies_catch_up_first },

@@ -60,7 +60,7 @@ static struct client *lonely_rename(struct net *n, struct nfs4r_oid *d)
 }
 
 /* A rename that S answered is there after S is gone. */
-static bool a_rename_is_held_when_it_is_answered(struct net *n)
+static bool a_rename_is_quorum_durable_when_answered(struct net *n)
 {
 	struct nfs4r_oid d, x;
 	struct client *c = lonely_rename(n, &d);
@@ -543,7 +543,7 @@ static bool between_repairs_entries_have_time_to_come(struct net *n)
 static const struct prevents list[] = {
 	{ "log 2.3: lost versions are not given again", F_NO_EPOCH, lost_versions_are_not_given_again },
 	{ "log 3.4: entries wait for the view", F_VIEW_NOT_AWAITED, entries_wait_for_the_view },
-	{ "log 5.2: answers are held", F_NOT_HELD, a_rename_is_held_when_it_is_answered },
+	{ "log 5.2: answers are held", F_NOT_QUORUM_DURABLE, a_rename_is_quorum_durable_when_answered },
 	{ "log 5.2: what is undone is not answered", F_ANSWER_UNDONE, what_is_undone_is_not_answered },
 	{ "log 5.3: a write does not end after a seal", F_WRITE_OVER_SEAL, a_write_does_not_end_after_a_seal },
 	{ "log 5.6: a result waits for all members", F_ANSWER_BEFORE_VIEW, a_result_waits_for_all_members },

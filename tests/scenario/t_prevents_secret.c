@@ -105,7 +105,7 @@ static bool who_has_one_is_asked_first(struct net *n)
 static const struct prevents list[] = {
 	{ "log 6.13: a view inherits the secret", F_SECRET_ANEW, handles_outlive_views },
 	{ "log 6.13: nobody accepts a view with another secret", F_SECRET_ANEW, nobody_gives_the_volume_another },
-	{ "log 6.13: without a secret nothing is answered", F_SECRET_UNSETTLED, no_handle_without_a_secret },
+	{ "log 6.13: without a secret nothing is answered", F_SECRET_UNDECIDED, no_handle_without_a_secret },
 	{ "log 6.13: with a fixed view all are asked first", F_SECRET_UNHEARD, who_has_one_is_asked_first },
 };
 

@@ -459,7 +459,7 @@ static void answers_wait_until_a_majority_holds_them(void **state)
 		c = chmod_(n, P, "d/f");
 		r = op_rename(n, P, &d, "g", &d, "h");
 		net_run(n, 500);
-		net_hold_until_held(n, P, 7, &f);
+		net_hold_until_quorum_durable(n, P, 7, &f);
 		assert_int_equal(c->done, !majority);
 		assert_false(r->done);
 		assert_int_equal(n->s[P].held, 0);

@@ -64,7 +64,7 @@ void commit_begin(struct server *v, nfs4r_server_id from, const struct nfs4r_rea
 	server_soon(v, ev);
 }
 
-void commit_held(struct server *v, uint64_t hold)
+void commit_quorum_durable(struct server *v, uint64_t hold)
 {
 	struct committing **at = &v->committing;
 

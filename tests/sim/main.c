@@ -290,8 +290,8 @@ static const struct {
 	{ F_NO_BARRIER, "barrier" },
 	{ F_RESTART_KEEPS_ACKS, "in_restart" },
 	{ F_RESTART_IN_ZERO, "in_restart" },
-	{ F_MOVED_SETTLED, "settled" },
-	{ F_PLAIN_DEEP_SETTLES, "in_before" },
+	{ F_MOVED_COUNTS, "settled" },
+	{ F_PLAIN_DEEP_COUNTS, "in_before" },
 	{ F_5_3B_NOT_ACKED, "in_before" },
 	{ F_5_3B_MULTI, "multi" },
 	{ F_5_3B_IN, "in" },
@@ -326,7 +326,7 @@ static const struct {
 	{ F_WITNESS_CAME_LATER, "views-stop" },
 	{ F_NO_EPOCH, "seals-commit" },
 	{ F_VIEW_NOT_AWAITED, "seals-forward" },
-	{ F_NOT_HELD, "seals-majority" },
+	{ F_NOT_QUORUM_DURABLE, "seals-majority" },
 	{ F_ANSWER_UNDONE, "seals-commit" },
 	{ F_WRITE_OVER_SEAL, "seals-forward" },
 	{ F_NO_FREEZE, "seals-majority" },
@@ -340,8 +340,8 @@ static const struct {
 	{ F_STARTS_FORGOTTEN, "views-amnesia" },
 	{ F_REPAIR_UNSEALED, "views-amnesia" },
 	{ F_SEQ_AGAIN, "views-amnesia" },
-	{ F_TAINT_IN_FLIGHT, "seals-late" },
-	{ F_TAINT_OWN, "seals-late" },
+	{ F_FUZZY_IN_FLIGHT, "seals-late" },
+	{ F_FUZZY_OWN, "seals-late" },
 	{ F_STORE_SYNC_LATE, "store-slow" },
 	{ F_STORE_NO_NAMES, "store-power" },
 	{ F_STORE_TORN, "store-power" },
@@ -360,8 +360,8 @@ static const struct {
 	{ F_STORE_BEGUN, "store-crash" },
 	{ F_STORE_NOT_ASIDE, "store-aside" },
 	{ F_STORE_HOT_UNSAVED, "store-die" },
-	{ F_TAINT_STABLE, "seals-late" },
-	{ F_TAINT_SEALED, "seals-late" },
+	{ F_FUZZY_STABLE, "seals-late" },
+	{ F_FUZZY_SEALED, "seals-late" },
 	{ F_DROP_UNSTABLE, "seals-away" },
 	{ F_LATE_WAITS, "seals-away" },
 	{ F_VOTERS_UNASKED, "members" },
@@ -379,7 +379,7 @@ static const struct {
 	{ F_SPACE_IGNORED, "full" },
 	{ F_SPACE_UNDER_WAY, "full" },
 	{ F_SECRET_ANEW, "secret" },
-	{ F_SECRET_UNSETTLED, "secret" },
+	{ F_SECRET_UNDECIDED, "secret" },
 	{ F_VIEW_BELIEVED, "views-liar" },
 	{ F_ACCEPT_UNPROMISED, "views-liar" },
 	{ F_ENTRIES_OF_ANYBODY, "views-liar" },
@@ -389,7 +389,7 @@ static const struct {
  * Not tried here; a scenario sees each of them (t_prevents.c, t_prevents_policy.c, t_prevents_views.c, t_prevents_seals.c,
  * t_prevents_memory.c, t_prevents_retention.c, t_prevents_members.c, t_prevents_reconfigure.c). The first two: see above. The next four cost
  * round trips and nothing else. A server that answers reads before it has won has everything that was completed: who could
- * have completed more needs everybody's ack, the reader's too. And a drop back on a plain deep control that is not settled
+ * have completed more needs everybody's ack, the reader's too. And a drop back on a plain deep control that is not acked by all
  * shows only when one server is deaf to two messages in a row. The next two want things to
  * happen within one round trip: a voter's restart between a grant and a PREPARE, a death between an ack and the entry it spoke of.
  * After them one wants two moves that make a ring, in logs that reach one that was away in the wrong order. The next five want a member
@@ -417,12 +417,12 @@ static const struct {
  * have another version at every source, and that lasts longer than the pause after it (seed 18044325201831).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
-				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,
+				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_NOT_ACKED,
 				      F_NO_START_WAIT, F_KEEPS_PROPOSALS, F_MOVE_BEFORE_OTHERS,
 				      F_ANSWER_BEFORE_VIEW, F_SEAL_UNPROMISED, F_SEAL_INCOMPLETE, F_LIST_UNCROSSED,
 				      F_UNDONE_REPLIES, F_FORGOT_ACKS, F_FORGOT_RELEASES, F_NEW_HEARS_SOME,
 				      F_KNOWN_AT_ONCE, F_OUTSIDE_AT_ONCE, F_SEAL_CLAIMED, F_OLD_REQUEST, F_SLOW_STAYS,
-				      F_UNDO_EMPTIES, F_VOTERS_UNACKED, F_VOTERS_UNHELD, F_LEASE_OLD_VOTERS,
+				      F_UNDO_EMPTIES, F_VOTERS_UNACKED, F_VOTERS_NOT_DURABLE, F_LEASE_OLD_VOTERS,
 				      F_VOTERS_AT_ONCE, F_OWN_VOTE_UNSAVED, F_BUILDS_ON_HOLE, F_COMPLETES_UNSAVED,
 				      F_FORGOT_APPLIES, F_MOVE_HALF_COVERED, F_GIVES_HALF_COPY, F_KNOWN_UNNOTICED, F_TAKES_LOST_NUMBER,
 				      F_OLD_COPY_COUNTS, F_RECONF_UNSAVED, F_RECONF_OLD_VOTES, F_RECONF_OLD_GRANTS,

@@ -386,7 +386,7 @@ const struct mode modes[] = {
 	{ "movein", "D/ E/ D/x/ D/f D/x/k",
 	  "A*: claim E deep; claim x deep; rename D x E x; create x n; lookup x n; remove x n; wait 50; rename E x D x; wait 200\n"
 	  "B*: list x; lookup x n; list x; lookup x n\nC*: lookup x n; list x; wait 5; lookup x n; get x\n",
-	  tune_script, "moves into a deep, settled directory (5.2, settled for moved)" },
+	  tune_script, "moves into a deep, directory acked by all (5.2, moved claims)" },
 	{ "crossing", "A/ B/ A/f B/g",
 	  "A*: rename A f B f; rename B f A f; wait 50\nB*: rename B g A g; rename A g B g; wait 50\nC*: list A; list B; lookup A f\n",
 	  tune_script_mix, "renames that cross (5.5)" },
@@ -422,7 +422,7 @@ const struct mode modes[] = {
 	  "A: claim E deep; wait 100; claim E deep; wait 50; slowc A C 2000; slow A C 2000; claim D deep; flag 1; rename D x E x\n"
 	  "A: need 1; wait 40; create x n\nA: need 1; wait 80; create x m\nA: need 1; wait 120; create x l\n"
 	  "C*: lookup x n; lookup x m; lookup x l\nB*: lookup x n; lookup x m; list x\n",
-	  tune_settle, "a moved claim is not settled before the move is known (5.2)" },
+	  tune_settle, "a moved claim is not acked by all before the move is known (5.2)" },
 	{ "dropback2", "D/ D/f D/g",
 	  "A*: create D a; remove D a; wait 20\nA*: claim D deep; wait 30\n"
 	  "A*: claim D deep+; wait 30; open f; write f; close; wait 200; open f; write f; close; open g; write g; close; wait 30; "

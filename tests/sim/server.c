@@ -377,7 +377,7 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 	case NFS4R_ACT_RECHECK_READS: /* a READ under way is answered by its owner, which is as good */
 		break;
 	case NFS4R_ACT_QUORUM_DURABLE:
-		commit_held(v, nfs4r_act_quorum_durable(a)->wait_id);
+		commit_quorum_durable(v, nfs4r_act_quorum_durable(a)->wait_id);
 		break;
 	default:
 		sim_fail(s, "S%u: unknown action %u", v->id, a->type);

@@ -212,7 +212,7 @@ struct ent { /* one entry of one log, as the checkers see it */
 	uint64_t sealed_by; /* the view */
 	struct nfs4r_request_id request;
 	struct nfs4r_entry *e; /* own copy, since the commit */
-	struct row *content; /* a copy that was taken for right (taint.c): what its object is then */
+	struct row *content; /* a copy that was taken for right (fuzzy.c): what its object is then */
 	struct nfs4r_oid result;
 	uint32_t nparts;
 	struct {
@@ -546,7 +546,7 @@ struct verifier { /* log 5.3 */
 uint32_t epoch_of(const struct server *v);
 /* Of this server for itself (from = 0) or another's READ; answered with read_answer(). */
 void commit_begin(struct server *v, nfs4r_server_id from, const struct nfs4r_read *r);
-void commit_held(struct server *v, uint64_t hold);
+void commit_quorum_durable(struct server *v, uint64_t hold);
 void commit_stable(struct server *v);
 void commit_drop_all(struct server *v);
 
@@ -570,7 +570,7 @@ void net_try(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* connect, u
 bool net_linked(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
 void net_post_entries(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m); /* takes @m */
 void net_post(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, bool bulk); /* the same, of any type */
-/* taint.c: bytes that are read back when they are sent (log 3.6, 7.5) */
+/* fuzzy.c: bytes that are read back when they are sent (log 3.6, 7.5) */
 void as_it_is(struct server *v, uint32_t obj, struct row *out); /* with what is being executed or applied half done; row_fini() it */
 bool late_read(struct server *v, struct nfs4r_entry *e, struct nfs4r_seal *await); /* false: not now. @await: first this has to be committed and synced */
 void late_send(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, const struct nfs4r_seal *await);

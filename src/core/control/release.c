@@ -167,7 +167,7 @@ static bool may_reopen(const struct ctl *k, const struct need *n, uint32_t level
 static bool known_by_then(const struct nfs4r_core *c, const struct claim *cl, nfs4r_lsn last)
 {
 	if (cl->kind == NFS4R_PROPOSED)
-		return state_claim_acked_by_all(c, cl) || FAULT(F_LAST_UNSETTLED);
+		return state_claim_acked_by_all(c, cl) || FAULT(F_LAST_NOT_ACKED);
 	return cl->kind == NFS4R_CREATED || cl->lsn <= last;
 }
 
@@ -332,7 +332,7 @@ static bool drops_back(struct nfs4r_core *c, const struct ctl *k)
 		return false;
 	for (o = control_of(c, &k->oid); o; o = o->next)
 		if (o != k && o->claim->own && o->depth >= NFS4R_DEEP && own_may_close(o->claim->own) && !o->claim->announced &&
-		    (state_claim_acked_by_all(c, o->claim) || FAULT(F_LAST_UNSETTLED)))
+		    (state_claim_acked_by_all(c, o->claim) || FAULT(F_LAST_NOT_ACKED)))
 			return true;
 	return false;
 }

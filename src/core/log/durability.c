@@ -53,7 +53,7 @@ bool log_is_quorum_durable_of(const struct nfs4r_core *c, nfs4r_server_id log, n
 
 bool log_needs_quorum(const struct nfs4r_core *c, const struct nfs4r_op *op)
 {
-	if (FAULT(F_NOT_HELD) || op->type == NFS4R_OP_CLOSE || op->type == NFS4R_OP_CLAIM)
+	if (FAULT(F_NOT_QUORUM_DURABLE) || op->type == NFS4R_OP_CLOSE || op->type == NFS4R_OP_CLAIM)
 		return false;
 	switch (c->cfg.durability) {
 	case NFS4R_DURABILITY_MAJORITY:
@@ -110,7 +110,7 @@ void log_quorum_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *o
 	nfs4r_lsn lsn = newest(c, oid);
 	struct quorum_wait *h;
 
-	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || log_is_quorum_durable(c, lsn) || FAULT(F_NOT_HELD)) {
+	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || log_is_quorum_durable(c, lsn) || FAULT(F_NOT_QUORUM_DURABLE)) {
 		give(c, id);
 		return;
 	}
@@ -140,7 +140,7 @@ static void end_is_quorum_durable(struct nfs4r_core *c, nfs4r_lsn until)
  */
 bool log_quorum_doubt_cleared(struct nfs4r_core *c)
 {
-	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || FAULT(F_VOTERS_UNHELD))
+	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || FAULT(F_VOTERS_NOT_DURABLE))
 		return true;
 	if (quorum_durable_by(c, c->self, voters(c) - (voters(c) - 1) / 2 - (c->view.adopted.members != c->view.adopted.voters)) >= c->log.quorum.top)
 		return true;

@@ -2,19 +2,19 @@
 /*
  * Copies whose bytes may be newer than their version (log 3.6, 3.9, 7.5).
  *
- * Happy path: bytes of an entry were read back when it was sent and are newer than the entry; it says so by its taint, the newest entry of the
+ * Happy path: bytes of an entry were read back when it was sent and are newer than the entry; it says so by its mark, the newest entry of the
  * object when the read ended. Whoever applies it remembers that the object is not exact before that entry is applied here, too. Meanwhile it does
  * not call the entry stable, and so nobody counts on it. When the entry is there, and stable, all of it is forgotten.
  *
  * Failure modes: the log of that entry is ended before it. Then the copy never becomes exact by itself: it is inexact, and this server, which is
  * not ready while it has such objects, takes each from a member that has it exact (recovery/fuzzy_repair.c). If all have it inexact, the one whose copy was exact
  * for the longest, then the one with the lowest id, takes its own for right, and gives the object a new version: an entry that changes nothing
- * and has the taint that cannot be redeemed, so that every other copy, also one that was away, is inexact by it and is made anew.
+ * and has the mark that cannot be redeemed, so that every other copy, also one that was away, is inexact by it and is made anew.
  *
  * Invariants: only the bytes of a version that is here are taken, so that nothing of entries comes along that a seal may give up before they are
  * here. A row 'X' is written in the commit of the entry that made an object not exact, and is there until the entry that makes it
  * exact again is stable. What is inexact names an entry that it waits for in vain, or waits for again. Of two entries of an object in one log
- * the later one holds the earlier: a taint in the same log is redeemed by any entry of the object that is not older. What an entry was promised for is exact at a majority, because of `stable`; so among those that vote for a seal is
+ * the later one holds the earlier: a mark in the same log is redeemed by any entry of the object that is not older. What an entry was promised for is exact at a majority, because of `stable`; so among those that vote for a seal is
  * one that has it exact, or was exact for longer than any that has not.
  */
 #include "core/log/log_int.h"
@@ -24,7 +24,7 @@ struct fuzzy *log_fuzzy_add(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	struct fuzzy *t = out_xcalloc(1, sizeof(*t));
 
 	t->oid = *oid;
-	HASH_ADD(hh, c->log.taints, oid, sizeof(t->oid), t);
+	HASH_ADD(hh, c->log.fuzzy, oid, sizeof(t->oid), t);
 	return t;
 }
 
@@ -46,7 +46,7 @@ void log_fuzzy_set_state(struct nfs4r_core *c, struct fuzzy *t, enum fuzzy_state
 static void forget(struct nfs4r_core *c, struct fuzzy *t)
 {
 	log_fuzzy_set_state(c, t, FUZZY_DONE);
-	HASH_DEL(c->log.taints, t);
+	HASH_DEL(c->log.fuzzy, t);
 	free(t);
 }
 
@@ -69,8 +69,8 @@ void log_fuzzy_fini(struct nfs4r_core *c)
 {
 	struct fuzzy *t, *tmp;
 
-	HASH_ITER(hh, c->log.taints, t, tmp) {
-		HASH_DEL(c->log.taints, t);
+	HASH_ITER(hh, c->log.fuzzy, t, tmp) {
+		HASH_DEL(c->log.fuzzy, t);
 		free(t);
 	}
 	free(c->mend.oids);
@@ -260,7 +260,7 @@ void log_fuzzy_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 {
 	struct fuzzy *t, *tmp;
 
-	HASH_ITER(hh, c->log.taints, t, tmp) {
+	HASH_ITER(hh, c->log.fuzzy, t, tmp) {
 		if (t->state == FUZZY_OPEN)
 			redeem_by_position(c, t);
 		if (t->state == FUZZY_DONE && stable[t->done_log] >= t->done_lsn)
@@ -293,7 +293,7 @@ static void in_flight(const struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 
 	HASH_FIND(hh, c->log.objq, oid, sizeof(*oid), q);
 	EACH_LOG(c, s)
-		for (r = q ? q->fifo[s] : NULL; r && !FAULT(F_TAINT_IN_FLIGHT); r = r->next)
+		for (r = q ? q->fifo[s] : NULL; r && !FAULT(F_FUZZY_IN_FLIGHT); r = r->next)
 			if (r->pend->state == PEND_BUSY || r->pend->state == PEND_EXECUTED) {
 				*lsn = *log == s && *lsn > r->pend->entry->lsn ? *lsn : r->pend->entry->lsn;
 				*log = s;
@@ -324,7 +324,7 @@ void log_fuzzy_waits_for(const struct nfs4r_core *c, const struct fuzzy *t, nfs4
 
 bool nfs4r_core_fuzzy(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_server_id last_log, nfs4r_lsn last_lsn, bool *await)
 {
-	const struct fuzzy *t = FAULT(F_TAINT_OWN) ? NULL : state_fuzzy_find(c, &e->parts[0].oid);
+	const struct fuzzy *t = FAULT(F_FUZZY_OWN) ? NULL : state_fuzzy_find(c, &e->parts[0].oid);
 	nfs4r_server_id log = last_log;
 	nfs4r_lsn lsn = last_lsn;
 
@@ -356,12 +356,12 @@ void log_fuzzy_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal
 {
 	struct fuzzy *t, *tmp;
 
-	HASH_ITER(hh, c->log.taints, t, tmp) {
+	HASH_ITER(hh, c->log.fuzzy, t, tmp) {
 		bool named = t->state == FUZZY_OPEN && t->until[log] && same_gen(t->until[log], seal);
 
 		if (!named && !t->low[log])
 			continue;
-		if (named && t->until[log] > seal && !FAULT(F_TAINT_SEALED)) {
+		if (named && t->until[log] > seal && !FAULT(F_FUZZY_SEALED)) {
 			log_fuzzy_set_state(c, t, FUZZY_INEXACT);
 		} else if (named) {
 			t->until[log] = 0;
@@ -410,7 +410,7 @@ bool log_fuzzy_all_named(const struct nfs4r_core *c)
 {
 	const struct fuzzy *t, *tmp;
 
-	HASH_ITER(hh, c->log.taints, t, tmp)
+	HASH_ITER(hh, c->log.fuzzy, t, tmp)
 		if (t->state == FUZZY_INEXACT && !is_open(t))
 			return false;
 	return true;

@@ -119,7 +119,7 @@ struct written { /* last own entry of a file, until it is applied by all (contro
 };
 
 struct log_state { /* c->log */
-	struct fuzzy *taints;
+	struct fuzzy *fuzzy;
 	uint32_t ninexact;
 	uint32_t npassed; /* objects that are not exact because an entry was passed over */
 	uint32_t nfailed; /* entries, pending, that could not be applied when they were tried last */

@@ -9,7 +9,7 @@
  * Failure modes: the member that was asked dies: what was asked for is forgotten, and nothing is half done that matters: a learner goes on as
  * one, a removed server comes back. Too few would be left, or with `local` something that only the server has would be lost: refused, with a word of what to do.
  *
- * Invariants: voters change by one at a time, on a view in which all members have settled: it is on their disks, they have all rows and have crossed all
+ * Invariants: voters change by one at a time, on a view in which all members have arrived: it is on their disks, they have all rows and have crossed all
  * seals, and what they count on a majority for (claims won, updates that are held) counts on one of this view's voters. So majorities of
  * one view and of the next meet, and leases, elections and ends of logs that were judged by the one hold in the other. With `local`
  * nobody is taken out while another log is open whose server is outside: who knows its claims might go.
@@ -100,7 +100,7 @@ void view_books_started(struct nfs4r_core *c)
 	view_books_clean(c);
 }
 
-/* ---- settled --------------------------------------------------------------------------------- */
+/* ---- arrived --------------------------------------------------------------------------------- */
 
 /* What this server counts on a majority for counts on one of this view's voters. */
 bool view_is_confirmed(struct nfs4r_core *c)
@@ -108,7 +108,7 @@ bool view_is_confirmed(struct nfs4r_core *c)
 	return c->view.ready && (control_elections_decided(c) || FAULT(F_VOTERS_UNACKED)) && log_quorum_doubt_cleared(c);
 }
 
-/* All members have settled in the adopted view. */
+/* All members have arrived in the adopted view. */
 bool view_may_change_voters(const struct nfs4r_core *c)
 {
 	if (FAULT(F_VOTERS_AT_ONCE))

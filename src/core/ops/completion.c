@@ -4,7 +4,7 @@
  *
  * Either everybody has applied the entry, or everybody who might still serve the old state will
  * ask this server instead: for a directory, every object of its path on which this server owns a
- * control that was not announced as closing has a settled one; for a file, an explicit control everybody acked, or a deep+ above it
+ * control that was not announced as closing has one that is acked by all; for a file, an explicit control everybody acked, or a deep+ above it
  * (control 5.3b). The tests are made on this server's tree at the moment of the question and made again
  * whenever acks, positions or claims move.
  */
@@ -33,7 +33,7 @@ static bool applied_everywhere(const struct nfs4r_core *c, nfs4r_lsn lsn, nfs4r_
 	return quorum_applied_by_all_but(c, c->self, assumed) >= lsn;
 }
 
-/* "settled" of control 5.2. */
+/* "acked by all" of control 5.2. */
 static bool acked_by_all(struct nfs4r_core *c, const struct claim *cl, nfs4r_servers assumed)
 {
 	switch (cl->kind) {
@@ -42,7 +42,7 @@ static bool acked_by_all(struct nfs4r_core *c, const struct claim *cl, nfs4r_ser
 	case NFS4R_CREATED:
 		return true; /* who does not have it does not know the object */
 	default:
-		return FAULT(F_MOVED_SETTLED) || cl->own->born_acked_by_all || applied_everywhere(c, cl->lsn, assumed);
+		return FAULT(F_MOVED_COUNTS) || cl->own->born_acked_by_all || applied_everywhere(c, cl->lsn, assumed);
 	}
 }
 
@@ -53,7 +53,7 @@ static bool only_asked(const struct nfs4r_core *c, const struct own *ow)
 }
 
 /*
- * Control 5.2 for directory @d and the entry @lsn: one settled control on each object of the path that has any. One that was announced up to before
+ * Control 5.2 for directory @d and the entry @lsn: one control acked by all on each object of the path that has any. One that was announced up to before
  * @lsn is not there for those who have its log so far, and is for those who have not: these must have it, and it is not enough.
  */
 static bool path_acked_by_all(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_lsn lsn, nfs4r_servers assumed)
@@ -69,7 +69,7 @@ static bool path_acked_by_all(struct nfs4r_core *c, const struct nfs4r_oid *d, n
 		for (k = control_of(c, &w.oid); k; k = k->next) {
 			if (!k->claim->own || (w.level && k->depth < NFS4R_DEEP) || only_asked(c, k->claim->own))
 				continue;
-			if (k->claim->announced && lsn > k->claim->own->said && !FAULT(F_ANNOUNCED_SETTLES)) { /* control 7.10 */
+			if (k->claim->announced && lsn > k->claim->own->said && !FAULT(F_ANNOUNCED_COUNTS)) { /* control 7.10 */
 				if (!acked_by_all(c, k->claim, assumed) && !FAULT(F_ANNOUNCED_BARE))
 					return false;
 				continue;
@@ -117,7 +117,7 @@ static bool explicit_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid
 			continue;
 		if ((acked_everywhere(c, cl, assumed) && is_saved(c, cl->own, assumed)) ||
 		    (cl->kind == NFS4R_CREATED && (applied_everywhere(c, cl->lsn, assumed) || parents_acked_by_all(c, oid, cl->lsn, assumed))) ||
-		    (cl->kind == NFS4R_MOVED && (FAULT(F_MOVED_SETTLED) || applied_everywhere(c, cl->lsn, assumed))))
+		    (cl->kind == NFS4R_MOVED && (FAULT(F_MOVED_COUNTS) || applied_everywhere(c, cl->lsn, assumed))))
 			return true;
 	}
 	return false;
@@ -130,7 +130,7 @@ static bool deep_plus_completes(struct nfs4r_core *c, const struct nfs4r_oid *oi
 	struct walk w;
 	struct ctl *k;
 
-	if (!c->control.own_deep_plus && !FAULT(F_PLAIN_DEEP_SETTLES))
+	if (!c->control.own_deep_plus && !FAULT(F_PLAIN_DEEP_COUNTS))
 		return false;
 	if (!control_is_known(c, oid, &f))
 		return false;
@@ -144,7 +144,7 @@ static bool deep_plus_completes(struct nfs4r_core *c, const struct nfs4r_oid *oi
 		for (k = w.level ? control_of(c, &w.oid) : NULL; k; k = k->next) {
 			const struct own *ow = k->claim->own;
 
-			if (k->depth < (FAULT(F_PLAIN_DEEP_SETTLES) ? NFS4R_DEEP : NFS4R_DEEP_PLUS))
+			if (k->depth < (FAULT(F_PLAIN_DEEP_COUNTS) ? NFS4R_DEEP : NFS4R_DEEP_PLUS))
 				continue;
 			if (!ow || !own_is_acting(ow))
 				continue;

@@ -88,10 +88,10 @@ void recovery_fuzzy_run(struct nfs4r_core *c)
 	if (c->mend.view != c->view.adopted.num) {
 		c->mend.view = c->view.adopted.num;
 		c->mend.in_vain = 0;
-		HASH_ITER(hh, c->log.taints, t, tmp)
+		HASH_ITER(hh, c->log.fuzzy, t, tmp)
 			t->worse = 0;
 	}
-	HASH_ITER(hh, c->log.taints, t, tmp)
+	HASH_ITER(hh, c->log.fuzzy, t, tmp)
 		if (t->state == FUZZY_INEXACT && may_take(c) && is_ours_to_take(c, t))
 			take_own(c, t);
 	out_timer_at(c, c->mend.again_ms > c->now ? c->mend.again_ms : c->now + c->cfg.repeat_ms);
@@ -113,7 +113,7 @@ void recovery_fuzzy_list(struct nfs4r_core *c, struct nfs4r_act_repair *a)
 	struct fuzzy *t, *tmp;
 
 	c->mend.n = 0;
-	HASH_ITER(hh, c->log.taints, t, tmp) {
+	HASH_ITER(hh, c->log.fuzzy, t, tmp) {
 		t->left = false;
 		if (t->state != FUZZY_INEXACT)
 			continue;
@@ -168,7 +168,7 @@ void recovery_fuzzy_mended(struct nfs4r_core *c)
 	struct fuzzy *t, *tmp;
 	bool any = false;
 
-	HASH_ITER(hh, c->log.taints, t, tmp)
+	HASH_ITER(hh, c->log.fuzzy, t, tmp)
 		if (!t->left && (c->repair.all || (c->repair.list && t->state == FUZZY_INEXACT))) {
 			log_fuzzy_drop(c, t);
 			any = true;

@@ -107,7 +107,7 @@ struct fuzzy *state_fuzzy_find(const struct nfs4r_core *c, const struct nfs4r_oi
 {
 	struct fuzzy *t;
 
-	HASH_FIND(hh, c->log.taints, oid, sizeof(*oid), t);
+	HASH_FIND(hh, c->log.fuzzy, oid, sizeof(*oid), t);
 	return t;
 }
 
@@ -116,9 +116,9 @@ static nfs4r_lsn limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_ls
 {
 	const struct fuzzy *t, *tmp;
 
-	if (FAULT(F_TAINT_STABLE))
+	if (FAULT(F_FUZZY_STABLE))
 		return stable;
-	HASH_ITER(hh, c->log.taints, t, tmp)
+	HASH_ITER(hh, c->log.fuzzy, t, tmp)
 		if (t->low[log] && t->low[log] <= stable && !(open && t->state == FUZZY_DONE))
 			stable = t->low[log] - 1;
 	return stable;

@@ -69,7 +69,7 @@ bool state_secret_is_used(const struct nfs4r_core *c)
 
 bool state_secret_agreed(const struct nfs4r_core *c)
 {
-	return !state_secret_is_used(c) || state_secret_is(&c->view.adopted) || FAULT(F_SECRET_UNSETTLED);
+	return !state_secret_is_used(c) || state_secret_is(&c->view.adopted) || FAULT(F_SECRET_UNDECIDED);
 }
 
 bool state_trouble_is(const struct nfs4r_core *c)

@@ -67,7 +67,7 @@ struct peer { /* the lines "of ROOM/" say which room writes what follows them; t
 	nfs4r_servers reconf_set;
 	uint64_t view, promised; /* as it said */
 	uint64_t view_digest, accepted, accepted_digest; /* as it said (log 6.14) */
-	uint64_t confirmed; /* newest view that it said to be on its disk, and to have settled in (log 9.1) */
+	uint64_t confirmed; /* newest view that it said to be on its disk, and to have arrived in (log 9.1) */
 	nfs4r_servers hears;
 	uint64_t lease_until; /* ours to it: not before this a view without it */
 	struct start granted; /* which of its starts that was for */

@@ -5,7 +5,7 @@
  *
  * The newest own entries are kept in memory with their payload, up to payload_bytes_max and until everybody has them; older ones
  * come from the journal, and their bytes are read back from the file (log 3.6), which costs disk reads
- * and no memory. Such an entry says so by its taint: the newest entry of the file when the read ended, also one that is being executed. What a taint
+ * and no memory. Such an entry says so by its mark: the newest entry of the file when the read ended, also one that is being executed. What a mark
  * names is in the journal for good before the bytes leave: nobody could bring it, if this machine lost it, and those bytes would stay as they are.
  *
  * Each message costs several wake-ups here, at the peer, and here again for its positions. So a peer hears from us at most
@@ -133,7 +133,7 @@ uint64_t replicate_sender_payload_bytes(struct distributor *d)
 
 /* ---- reading bytes back ---- */
 
-struct awaited { /* index = server id: positions that taints of a batch name; 0: none */
+struct awaited { /* index = server id: positions that marks of a batch name; 0: none */
 	nfs4r_lsn lsn[NFS4R_SERVERS_MAX + 1];
 };
 
@@ -169,7 +169,7 @@ static bool is_here(struct nfs4r_engine *eng, const struct awaited *w, bool *any
 }
 
 /* False: not now, the peer asks again. */
-static bool await_taints(struct nfs4r_engine *eng, const struct awaited *w)
+static bool await_marks(struct nfs4r_engine *eng, const struct awaited *w)
 {
 	struct timespec until = engine_after_us(FUZZY_WAIT_MS * 1000L);
 	bool any, here;
@@ -278,7 +278,7 @@ static void send_range(struct nfs4r_engine *eng, struct peer_sender *p, const st
 			lsn++;
 		}
 		m->entries.entries = batch;
-		if (!await_taints(eng, &w))
+		if (!await_marks(eng, &w))
 			lsn = r->until + 1;
 		else if (m->entries.n)
 			engine_send(eng, p->to, m);

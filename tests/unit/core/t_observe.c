@@ -265,7 +265,7 @@ static void a_primary_that_is_asked(void **state)
 }
 
 /* Control 5.2: executed under a majority; 3 neither acks nor applies. */
-static void an_answer_that_is_held(void **state)
+static void an_answer_that_is_quorum_durable(void **state)
 {
 	struct net *n = net_new(3);
 	struct nfs4r_waiting_info w;
@@ -451,7 +451,7 @@ int main(void)
 		cmocka_unit_test(others_in_the_way_are_named),
 		cmocka_unit_test(a_hold_off_is_no_missing_object),
 		cmocka_unit_test(a_primary_that_is_asked),
-		cmocka_unit_test(an_answer_that_is_held),
+		cmocka_unit_test(an_answer_that_is_quorum_durable),
 		cmocka_unit_test(the_oldest_comes_first_and_one_may_stop),
 		cmocka_unit_test(a_deep_control_and_what_is_below),
 		cmocka_unit_test(who_counts_on_it_and_who_wants_it),

@@ -560,7 +560,7 @@ static const struct {
 	{ "8:4", "bytes", bytes },
 	{ "1:26", "bytes", bytes },
 	{ "9:1", "bytes", bytes },
-	{ "9:3", "taint", half_a_fuzzy },
+	{ "9:3", "mark", half_a_fuzzy },
 	{ "1:26", "result", a_result },
 	{ "9:3", "result", a_result },
 	{ "1:1", "result", a_result },

@@ -62,13 +62,13 @@ bool late_read(struct server *v, struct nfs4r_entry *e, struct nfs4r_seal *await
 		return false;
 	s->totals.late += e->fuzzy_log != 0;
 	if (e->fuzzy_log)
-		TRACE(s, v, "   reads %u:%s back, tainted by %u:%s", e->log, lsn_str(e->lsn), e->fuzzy_log, lsn_str(e->fuzzy_lsn));
+		TRACE(s, v, "   reads %u:%s back, marked by %u:%s", e->log, lsn_str(e->lsn), e->fuzzy_log, lsn_str(e->fuzzy_lsn));
 	if (e->fuzzy_log && wait)
 		*await = (struct nfs4r_seal){ e->fuzzy_log, e->fuzzy_lsn };
 	return true;
 }
 
-/* ---- what the taint names has to be on the disk first ------------------------------------ */
+/* ---- what the mark names has to be on the disk first ------------------------------------ */
 
 struct late {
 	struct server *server;
