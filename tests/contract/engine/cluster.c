@@ -386,6 +386,20 @@ void cluster_settle(struct cluster *c)
 	cluster_settle_of(c, NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3));
 }
 
+void cluster_settle_rows(struct cluster *c)
+{
+	nfs4r_servers all = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3);
+	struct nfs4r_oid root = site_root(&c->site[1]);
+
+	for (int tries = 0; tries < 200; tries++) {
+		if (!rows_differ(c, all, &root, false))
+			return;
+		pause_ms(100);
+	}
+	rows_differ(c, all, &root, true);
+	fail_msg("the attributes stay different");
+}
+
 /* ---- operations ---- */
 
 struct nfs4r_oid site_root(struct site *s)

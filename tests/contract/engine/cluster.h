@@ -76,6 +76,7 @@ void site_says(struct site *s, const char *text, int seconds);
 /* Wait until every server has applied everything and no difference is left; fails the test after a while. */
 void cluster_settle(struct cluster *c);
 void cluster_settle_of(struct cluster *c, nfs4r_servers set); /* these servers only */
+void cluster_settle_rows(struct cluster *c); /* what clients see of attributes; bytes on the disks may still differ */
 
 /* Operations by name; DELAY is retried like a client does. On machines that can lose power also while the server does not run. */
 enum nfs4r_status site_lookup(struct site *s, const struct nfs4r_oid *dir, const char *name, struct nfs4r_oid *out);

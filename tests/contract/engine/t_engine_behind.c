@@ -368,9 +368,13 @@ static void clients_work_while_it_is_repaired(void **state)
 		json_decref(a);
 	}
 	ctl_close(k);
-	assert_true(status <= 1); /* what changes all the time may be left */
-	cluster_settle(c);
+	/* What changes all the time may be left, and the status says so. A repair while nobody writes leaves nothing. */
+	assert_true(status <= 1);
+	if (status == 0)
+		cluster_settle(c);
+	cluster_settle_rows(c);
 	assert_int_equal(repair(c, 3, "/", 0, false).status, 0);
+	cluster_settle(c);
 	for (int i = 0; i < 24; i++)
 		for (int j = 1; j <= SITES; j++)
 			expect_content(&c->site[j], &f[i], "0113256789");
