@@ -3,8 +3,8 @@
 
 	against.py [--prepare] COMMIT [--beds N] [--operations N] [options and parts of bench.py]
 
-Builds COMMIT in build/against/COMMIT (a git work tree that stays there; Ganesha and the other dependencies are those of this tree, and so is SHIM, which
-is preloaded into the guests), and runs each tree's own bench.py with a bed and a disk of its own (with-disk: what either tree removed before is no part of
+Builds COMMIT in build/against/COMMIT (a git work tree that stays there, with a Ganesha of its own, since the patches may be others; SHIM, which is
+preloaded into the guests, is this tree's), and runs each tree's own bench.py with a bed and a disk of its own (with-disk: what either tree removed before is no part of
 what the other one's files cost). Before each trial of a part, of PAIRED ones before each single measurement, both wait; then one measures while the other's
 bed has nothing to do. Who is first changes at random. Results of each as usual (--out: .../N/old, .../N/new) and a table of ratios, new / old: the quotient
 of the medians; the median of the quotients of trials that followed each other; and the median of the latter when each is divided by what the stock server in
@@ -91,7 +91,9 @@ def prepare(commit):
     if not os.path.exists(path):
         subprocess.run(['git', '-C', ROOT, 'worktree', 'prune'], check=True)        # `make clean` may have taken it away
         subprocess.run(['git', '-C', ROOT, 'worktree', 'add', '--detach', path, sha], check=True)
-        os.symlink(os.path.join(ROOT, '.deps'), os.path.join(path, '.deps'))
+    deps = os.path.join(path, '.deps')
+    if os.path.islink(deps):            # to this tree's, which a build of COMMIT would replace
+        os.unlink(deps)
     shutil.copy(os.path.join(ROOT, SHIM), os.path.join(path, SHIM))     # both measure with the same guests
     subprocess.run(['make', '-C', path, 'build'], check=True, stdout=subprocess.DEVNULL)
     return path
@@ -205,12 +207,12 @@ def main():
     if len(sys.argv) > 2 and sys.argv[1] == '--child':
         child(sys.argv[2], sys.argv[3], sys.argv[4:])
     argv = sys.argv[1:]
-    only = argv[:1] == ['--prepare']
-    argv = argv[only:]
+    only = '--prepare' in argv
+    argv = [a for a in argv if a != '--prepare']
     if not argv or argv[0].startswith('-'):
         sys.exit(__doc__)
     commit = argv.pop(0)
-    own = argparse.ArgumentParser(usage='against.py COMMIT [--beds N] [--operations N] [options and parts of bench.py]', add_help=False, allow_abbrev=False)
+    own = argparse.ArgumentParser(usage='against.py [--prepare] COMMIT [--beds N] [--operations N] [options and parts of bench.py]', add_help=False, allow_abbrev=False)
     own.add_argument('--beds', type=int, default=1)
     own.add_argument('--operations', type=int, default=0)
     own, argv = own.parse_known_args(argv)
