@@ -375,7 +375,7 @@ static bool now_and_then_is_no_turn(struct net *n)
 /* P updates d again and again, with pauses, and somebody reads it. */
 static uint32_t elections_with_pauses(struct net *n, int updates, uint32_t pause)
 {
-	char name[8];
+	char name[16];
 
 	n->cfg.read_ms = 100;
 	old(n, "d/ d/x/");
