@@ -87,7 +87,8 @@ static uint64_t key_of_text(uint64_t key, const char *text)
 }
 
 /* @each: a text of which one line is enough, or NULL. */
-static void log_counted(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, uint32_t max, const char *each, const char *fmt, va_list ap)
+static __attribute__((format(printf, 6, 0))) void log_counted(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, uint32_t max, const char *each,
+							      const char *fmt, va_list ap)
 {
 	struct nfs4r_said *all = log_bucket(rpc, (uint32_t)(key >> LOG_CAUSE_SHIFT));
 	char text[NFS4R_WHY + 512];

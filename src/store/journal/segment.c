@@ -35,7 +35,7 @@ void store_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j,
 		      nfs4r_journal_pos start)
 {
 	memset(out, 0, SEG_HEADER);
-	memcpy(out, seg_magic, 8);
+	memcpy(out, seg_magic, sizeof(seg_magic));
 	put_be32(out + 8, NFS4R_DISK_FORMAT);
 	put_be32(out + 12, SEG_HEADER);
 	memcpy(out + 16, j->volume, 16);
