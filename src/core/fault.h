@@ -176,7 +176,7 @@
 	X(F_TURN_NOW_AND_THEN, "control 7.5", "use ends for who asks now and then")                                          \
 	X(F_NARROWS_TWICE, "control 7.4", "what is kept is asked for once for each claim above it")                          \
 	X(F_SOURCE_ANEW, "log 8.3", "a repair goes on from a source that has started anew")                                  \
-	X(F_ANNOUNCED_COUNTS, "control 7.10", "control of a directory that was announced settles an update")                 \
+	X(F_ANNOUNCED_COUNTS, "control 7.10", "control of a directory that was announced completes an update")               \
 	X(F_ANNOUNCED_UNSAVED, "control 7.10", "a restart forgets which control of directories it has announced")            \
 	X(F_ANNOUNCED_BARE, "control 5.2", "control that was announced counts for nothing, also where it is not known")      \
 	X(F_YIELD_WRITTEN, "control 7.11", "a directory yields while files in it are written")                               \

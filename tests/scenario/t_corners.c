@@ -85,7 +85,7 @@ static bool link_before_older_entries(struct net *n)
 /* ---- control 5.2, 5.3 ------------------------------------------------------------------------------ */
 
 /* Everybody acked a claim that has not won: it may still be given up, and gives nothing to an answer. */
-static bool proposed_claim_lets_nothing_be_answered(struct net *n)
+static bool proposed_claim_completes_nothing(struct net *n)
 {
 	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), y = file_in(n, &d, "y"), z = mkdir_in(n, &n->root, "z");
 	struct client *r, *c;
@@ -778,7 +778,7 @@ static const struct corner {
 	{ "control 7.1: closing is taken back", closing_is_taken_back },
 	{ "control 7.1: ... for one operation", what_was_taken_back_closes_again },
 	{ "control 7.1: ... but not when it was announced", announced_closing_stays },
-	{ "control 5.2: a claim that has not won settles nothing", proposed_claim_lets_nothing_be_answered },
+	{ "control 5.2: a claim that has not won settles nothing", proposed_claim_completes_nothing },
 	{ "control 5.3: CLOSE waits after a restart", close_waits_after_a_restart },
 	{ "control 5.3: ... only for the log up to the restart", close_waits_only_for_the_old_log },
 	{ "control 3.8: files ask when a deep+ is gone", files_ask_when_a_deep_plus_is_gone },

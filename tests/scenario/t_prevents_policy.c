@@ -508,7 +508,7 @@ static struct nfs4r_oid announced_directory(struct net *n)
 }
 
 /* What P does there after that needs control of its own. */
-static bool announced_lets_nothing_be_answered(struct net *n)
+static bool announced_directory_completes_nothing(struct net *n)
 {
 	announced_directory(n);
 	deaf(n);
@@ -641,7 +641,7 @@ static const struct prevents list[] = {
 	{ "control 7.9: a dropped deep+ waits", F_DROP_AT_ONCE, dropped_deep_plus_waits },
 	{ "control 7.11: what is written in does not yield", F_YIELD_WRITTEN, what_is_written_does_not_yield },
 	{ "control 7.10: announced control completes nothing", F_ANNOUNCED_COMPLETES, announced_completes_nothing },
-	{ "control 7.10: announced control of a directory settles nothing", F_ANNOUNCED_COUNTS, announced_lets_nothing_be_answered },
+	{ "control 7.10: announced control of a directory settles nothing", F_ANNOUNCED_COUNTS, announced_directory_completes_nothing },
 	{ "control 7.10: announced control of a directory is saved", F_ANNOUNCED_UNSAVED, announced_is_saved },
 	{ "control 5.2: who has not the announced control", F_ANNOUNCED_BARE, announced_is_asked_by_others },
 	{ "control 7.10: copies catch up first", F_ANNOUNCED_AT_ONCE, copies_catch_up_first },

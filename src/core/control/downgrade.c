@@ -8,7 +8,7 @@
  * The same for directories that others have been reading by this control (reader_yield.c), at once: these were unused for a while when it began to close.
  *
  * The other side of it: readers ask no more because of this control, so it completes no update that is made after the announcement (completion.c). What was made
- * before is covered by `last`, which every such update raised (control 5.1), so that is acked by all as it was. An update of the file after that asks for a control of its own (control 3.8), or waits until all have applied it.
+ * before is covered by `last`, which every such update raised (control 5.1), so it is completed as before. An update of the file after that asks for a control of its own (control 3.8), or waits until all have applied it.
  * That is why announcing waits a little: a program that closes a file and then sets its times shall not pay for it. Files that are closed one soon after
  * another (an archive that is unpacked) share a message: a second one waits as long again.
  *
