@@ -20,7 +20,7 @@ import trees
 OPTIONS = ('--rtt', '20ms', *bed.SHORT)
 ATTACKED, OTHER, LIAR = 1, 2, 3
 TURN = 0.5              # s
-TURNS, TURNS_MAX = 4, 16        # of each kind; the second when the first do not show it
+TURNS, TURNS_MAX = 4, 12        # of each kind; the second when the first do not show it
 KEPT = 0.9              # of the speed
 QUIET = 0.15            # of a processor, at most,
 QUIET_WITHIN = 2        # s after the attack

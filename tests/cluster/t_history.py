@@ -8,7 +8,6 @@ SECONDS_OF_HISTORY (default 30) and SEED may be set in the environment; the logs
 import collections
 import json
 import os
-import subprocess
 import sys
 import time
 
@@ -21,13 +20,6 @@ SEED = os.environ.get('SEED', '1')
 WORKERS = 4                 # at each site: two for files, two for names
 DIR = f'/nfs/history-{os.getpid()}'   # new each time: events begin from nothing
 WAYS = ('deep_asked', 'raises', 'revokes_received')  # deep control and deep+ have been there, and were wanted by others
-
-
-def checker_itself():
-    r = subprocess.run([sys.executable, os.path.join(bed.LIB, 'test_history.py')], capture_output=True, text=True)
-    bad = [l for l in r.stdout.splitlines() if not l.startswith('ok')]
-    bed.expect(r.returncode == 0, '\n'.join(bad) + r.stderr)
-    return f'{len(r.stdout.splitlines())} histories'
 
 
 def clocks(b, events, before):
@@ -105,7 +97,7 @@ def one_setting(b, report):
 
 def main():
     report = bed.Report('history')
-    report.check('the checker finds what it must', checker_itself)
+    report.check('the checker finds what it must', bed.judge_itself, 'test_history.py')
     for setting in ['shared'] if os.environ.get('TB_SHARED') or bed.STOCK else sys.argv[1:] or ['strict', 'local']:
         options = [] if bed.STOCK else ['--set', f'Directory_Reads={setting}', *(['--set', 'Lease=0'] if setting == 'local' else [])]
         with bed.Bed.get('--rtt', '40ms', *options) as b:

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 
@@ -97,12 +96,6 @@ def start_and_wait(b, sites):
     bed.everywhere(lambda s: b.must('server', s, 'start'), sites)
     for s in b.sites:
         bed.expect(b.status_of(s, f'ls {DIR}', 60) == 0, f'site {s} does not answer after the start')
-
-
-def judge_itself():
-    r = subprocess.run([sys.executable, os.path.join(bed.LIB, 'test_kills.py')], capture_output=True, text=True)
-    bed.expect(r.returncode == 0, r.stdout + r.stderr)
-    return f'{len(r.stdout.splitlines())} cases'
 
 
 def one_killed(b, results):
@@ -234,7 +227,7 @@ def stopped_and_started(b):
 
 def main():
     report, results = bed.Report('restart'), {}
-    report.check('what counts as a repetition', judge_itself)
+    report.check('what counts as a repetition', bed.judge_itself, 'test_kills.py')
     with bed.Bed.own('--rtt', '40ms', *bed.SHORT) as b:
         b.sh(1, f'mkdir -p {DIR}/d/e && echo x >{DIR}/d/f && mkfifo {DIR}/d/fifo && ln {DIR}/d/f {DIR}/d/e/link')
         before = handles(b, 1)

@@ -39,6 +39,13 @@ def expect(condition, text):
         raise Failed(text)
 
 
+def judge_itself(file):
+    """lib/test_*.py: what a judge says of cases made by hand."""
+    r = subprocess.run([sys.executable, os.path.join(LIB, file)], capture_output=True, text=True)
+    expect(r.returncode == 0, '\n'.join(l for l in r.stdout.splitlines() if not l.startswith('ok')) + r.stderr)
+    return f'{len(r.stdout.splitlines())} cases'
+
+
 class Report:
     """`ok NAME` and `not ok NAME` lines, as scripts/check.sh counts them."""
 

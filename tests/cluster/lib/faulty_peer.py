@@ -110,31 +110,13 @@ class Gone(Exception):
         self.cause, self.text = cause, text
 
 
-def connect(address, to, port=None, wait=5):
-    """From a port of root; None: any of those that servers use. 0: one that every user gets"""
-    ports = [port] if port is not None else random.sample(range(600, 1024), 424)
-    for p in ports:
-        s = socket.socket()
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        s.settimeout(wait)
-        try:
-            s.bind((address, p))
-            s.connect(to)
-            return s
-        except OSError as e:
-            s.close()
-            if p == ports[-1] or isinstance(e, (PermissionError, ConnectionRefusedError, TimeoutError)):
-                raise
-    raise OSError('no port is left')
-
-
-def begin(address, to, port):
-    """A connection that nobody waits for: round trips would bound how many there are."""
+def one_connection(here, to, wait):
+    """wait: seconds; 0: for nothing, the connection comes about by itself."""
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    s.setblocking(False)
+    s.settimeout(wait)
     try:
-        s.bind((address, port))
+        s.bind(here)
         s.connect(to)
     except BlockingIOError:
         pass
@@ -142,6 +124,18 @@ def begin(address, to, port):
         s.close()
         raise
     return s
+
+
+def connect(address, to, port=None, wait=5):
+    """From a port of root; None: any of those that servers use. 0: one that every user gets"""
+    ports = [port] if port is not None else random.sample(range(600, 1024), 424)
+    for p in ports:
+        try:
+            return one_connection((address, p), to, wait)
+        except OSError as e:
+            if p == ports[-1] or isinstance(e, (PermissionError, ConnectionRefusedError, TimeoutError)):
+                raise
+    raise OSError('no port is left')
 
 
 class Lane:
@@ -516,7 +510,7 @@ class HalfOpen(Attack):
             if len(self.open) >= self.most or self.port == PORT:
                 break
             try:
-                self.open.append(begin(self.address, (f'10.0.{self.heard["server"]}.1', PORT), self.port))
+                self.open.append(connect(self.address, (f'10.0.{self.heard["server"]}.1', PORT), self.port, 0))     # round trips would bound how many there are
                 self.said['opened'] += 1
             except OSError:
                 pass                            # that port has another one

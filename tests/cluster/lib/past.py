@@ -97,10 +97,7 @@ class Promises:
         said = self.said[site]
         last = next((l for l in reversed(said[:said.index(line)]) if 'name' in l), {})
         synced = any(l.get('name') == last.get('name') and l.get('at') == 'synced' for l in said)
-        return line['error'] == 'EIO' and last.get('at') == 'begin' and not synced and not self.exists(site, last['name'])
-
-    def exists(self, site, name):
-        return self.b.sh(site, f'test -e {self.directory}/site{site}/{name} && echo there || echo gone').strip() == 'there'
+        return line['error'] == 'EIO' and last.get('at') == 'begin' and not synced and self.b.status_of(site, f'test -e {self.directory}/site{site}/{last["name"]}') == 1
 
     def judge(self, machine=False):
         """Read at another site than the one that wrote."""

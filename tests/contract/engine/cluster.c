@@ -367,37 +367,40 @@ static bool rows_differ(struct cluster *c, nfs4r_servers set, const struct nfs4r
 	return differ;
 }
 
-void cluster_settle_of(struct cluster *c, nfs4r_servers set)
+static bool differs(struct cluster *c, nfs4r_servers set, bool disks, bool show)
 {
 	struct nfs4r_oid root = site_root(&c->site[1]);
+	bool differ = disks && trees_differ(c, set, show);
 
+	if (!differ || show)
+		differ |= rows_differ(c, set, &root, show);
+	return differ;
+}
+
+static void settle(struct cluster *c, nfs4r_servers set, bool disks)
+{
 	for (int tries = 0; tries < 200; tries++) {
-		if (!trees_differ(c, set, false) && !rows_differ(c, set, &root, false))
+		if (!differs(c, set, disks, false))
 			return;
 		pause_ms(100);
 	}
-	trees_differ(c, set, true);
-	rows_differ(c, set, &root, true);
-	fail_msg("the trees stay different");
+	differs(c, set, disks, true);
+	fail_msg("the %s stay different", disks ? "trees" : "attributes");
+}
+
+void cluster_settle_of(struct cluster *c, nfs4r_servers set)
+{
+	settle(c, set, true);
 }
 
 void cluster_settle(struct cluster *c)
 {
-	cluster_settle_of(c, NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3));
+	settle(c, NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3), true);
 }
 
 void cluster_settle_rows(struct cluster *c)
 {
-	nfs4r_servers all = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3);
-	struct nfs4r_oid root = site_root(&c->site[1]);
-
-	for (int tries = 0; tries < 200; tries++) {
-		if (!rows_differ(c, all, &root, false))
-			return;
-		pause_ms(100);
-	}
-	rows_differ(c, all, &root, true);
-	fail_msg("the attributes stay different");
+	settle(c, NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3), false);
 }
 
 /* ---- operations ---- */
