@@ -46,6 +46,29 @@ static void a_dead_primary_is_replaced(void **state)
 	ends_well(n);
 }
 
+/* Rivals that add the same server make the same view twice. Nothing follows of the second one: S is removed as soon as ever (log 6.4). */
+static void the_same_view_delays_no_removal(void **state)
+{
+	struct net *n = net_ends(NFS4R_DURABILITY_COMMIT);
+	const struct nfs4r_view before = view_of(n, P).adopted;
+	struct nfs4r_msg prepare = { .type = NFS4R_MSG_PREPARE, .prepare.num = (before.num / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + Q };
+	uint64_t died;
+
+	net_msg(n, Q, P, &prepare); /* and no view comes of it, but the one that P asks for when it has waited (log 6.6) */
+	for (int i = 0; i < 1000 && view_of(n, P).adopted.num == before.num; i++)
+		net_run(n, 10);
+	assert_true(view_of(n, P).adopted.num > before.num);
+	assert_int_equal(view_of(n, P).adopted.members, before.members);
+	net_crash(n, S);
+	died = n->now;
+	while (view_of(n, P).adopted.members & NFS4R_BIT(S)) {
+		net_run(n, 10);
+		assert_true(n->now <= died + SILENCE + LEASE);
+	}
+	net_restart(n, S, true);
+	ends_well(n);
+}
+
 /* What S alone has is undone at its return; meanwhile others have updated the same file. */
 static void what_one_alone_had_is_undone(void **state)
 {
@@ -537,6 +560,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_dead_primary_is_replaced),
+		cmocka_unit_test(the_same_view_delays_no_removal),
 		cmocka_unit_test(what_one_alone_had_is_undone),
 		cmocka_unit_test(seals_survive_restarts),
 		cmocka_unit_test(given_up_by_an_administrator),

@@ -79,6 +79,7 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	uint64_t seen; /* highest number heard of */
 	bool plain; /* next the highest accepted view as it is: it has other voters, and all of them may be needed for it; or no copy is complete (log 6.4) */
 	uint64_t calm_ms; /* until then no log is ended: members close the gaps of their copies */
+	bool gaps; /* by its last promise of the end of a log this server's copy is not complete */
 	uint64_t confirm_at; /* a HEARTBEAT that says so, or not, is due: one that waits for the disk */
 	bool confirmed_sent;
 	nfs4r_servers bare; /* fixed: who has said that it has no secret */

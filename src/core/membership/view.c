@@ -307,11 +307,14 @@ void view_peers_adopted(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 	}
 }
 
-/* Who is in trouble tries every second. */
+/* A proposer that finds no complete copy among all members asks for the same view (log 6.4). Rivals that added the same server make one, too, of which nothing follows. */
 static void calm_after_same(struct nfs4r_core *c, const struct nfs4r_view *old, const struct nfs4r_view *v)
 {
-	if (v->members == old->members && v->open == old->open && v->voters == old->voters && v->servers == old->servers && v->epoch == old->epoch)
-		c->view.calm_ms = c->now + c->cfg.lease_ms / 2 + 2 * APPLY_RETRY_MS;
+	bool gaps = c->view.gaps;
+
+	c->view.gaps = false;
+	if (gaps && v->members == old->members && v->open == old->open && v->voters == old->voters && v->servers == old->servers && v->epoch == old->epoch)
+		c->view.calm_ms = c->now + c->cfg.lease_ms / 2 + 2 * APPLY_RETRY_MS; /* an update that could not be applied is tried every second */
 }
 
 void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
@@ -368,6 +371,8 @@ static void answer_prepare(struct nfs4r_core *c, nfs4r_server_id to, uint64_t nu
 		if ((c->view.sealing & NFS4R_BIT(s)) && c->log.logs[s].highest > c->log.logs[s].applied)
 			m->promise.complete = false; /* it would be ahead of the seal */
 	}
+	if (c->view.sealing)
+		c->view.gaps = !m->promise.complete;
 	if (to == c->self)
 		view_propose_on_promise(c, to, m);
 	else
