@@ -124,7 +124,7 @@ def downgrade(b, path, uid, meanwhile):
         os.unlink(go)
     p = subprocess.Popen(raw(b, 1, 'raw_downgrade.py', path, uid, go), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        ready = p.stdout.readline()
+        ready = bed.line_of(p)
         bed.expect(ready == 'ready\n', ready + (p.stdout.read() if ready != 'ready\n' else ''))
         meanwhile()
         open(go, 'w').close()

@@ -134,7 +134,7 @@ class Worker:
         self.process.stdin.flush()
 
     def hear(self):
-        line = self.process.stdout.readline()
+        line = bed.line_of(self.process)
         bed.expect(line, f'{self.process.args[-3:]} ended: {"" if line else self.process.stderr.read()}')
         return json.loads(line)
 

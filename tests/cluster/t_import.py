@@ -92,7 +92,7 @@ def import_it(b):
         return a.get('import', {}).get('phase') in ('complete', 'stopped')
     bed.eventually(60 + NAMES / 50, complete, lambda: b.log(1)[-3000:], 0.05)
     took = time.monotonic() - start
-    grower.wait()
+    grower.wait(60)
     bed.expect(any('running' in said for said in elsewhere), f'server 2 never says that server 1 imports: {elsewhere}')
     bed.expect(('importing', 'running') in states, f'it never was in state importing: {states}')
     bed.expect(not any(state == 'serving' and phase != 'complete' for state, phase in states), f'it served a part of the tree: {states}')

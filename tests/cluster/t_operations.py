@@ -81,7 +81,7 @@ def removed_while_open(b, report, maker):
     b.sh(maker, f'mkdir {d} && cd {d} && head -c 40000 /dev/zero >f && python3 -c "import os; os.setxattr(\'f\', \'user.old\', b\'from before\')"')
     holder = b.start_py(1, 'orphan.py', f'{d}/f', go, timeout=60)
     try:
-        ready = holder.stdout.readline()
+        ready = bed.line_of(holder)
         bed.expect(ready == 'ready\n', ready)
         b.sh(2, f'rm {d}/f')
         say(go)
@@ -176,7 +176,7 @@ def closes_beside_a_reader(b):
     rtt = b.ping(1, 2)[0] / 1000
     reader = b.start_py(2, 'close_beside.py', 'read', d, go, count, timeout=60)
     try:
-        ready = reader.stdout.readline()
+        ready = bed.line_of(reader)
         bed.expect(ready == 'ready\n', ready)
         took = json.loads(b.must_py(1, 'close_beside.py', 'write', d, go, count, timeout=60))
         seen = json.loads(reader.communicate(timeout=60)[0])
@@ -219,7 +219,7 @@ def removed_when_made(b, count=8):
     b.sh(1, f'mkdir {d}')
     remover = b.start_py(1, 'removed_when_made.py', 'remove', d, count, timeout=120)
     try:
-        ready = remover.stdout.readline()
+        ready = bed.line_of(remover)
         bed.expect(ready == 'ready\n', ready)
         wrong = json.loads(b.must_py(3, 'removed_when_made.py', 'make', d, count, timeout=120))
         out, _ = remover.communicate(timeout=60)

@@ -415,7 +415,7 @@ def taken(b, port):
     code = f'import socket, sys; s = socket.create_server(("10.0.{SITE}.1", {port})); print("taken", flush=True); sys.stdin.read()'
     p = subprocess.Popen(['nsenter', '-t', b.pid1(), '-a', '--', 'ip', 'netns', 'exec', f's{SITE}', '/usr/bin/python3', '-c', code],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    bed.expect(p.stdout.readline() == 'taken\n', f'port {port} cannot be taken')
+    bed.expect(bed.line_of(p) == 'taken\n', f'port {port} cannot be taken')
     return p
 
 

@@ -173,7 +173,7 @@ def repetitions(b, site=3):
     b.no_controls(30)
     clock, data = b.clock(site)[0], f'{b.data(site)}{path[len("/nfs"):]}'
     client = b.start_py(site, 'repeats.py', path, go, timeout=120)
-    bed.expect(client.stdout.readline() == 'ready\n', 'the client does not begin')
+    bed.expect(bed.line_of(client) == 'ready\n', 'the client does not begin')
     b.must('link', site, 2, 'cut')      # a majority is there to elect it, and one is missing to answer
     try:
         with open(go, 'w'):

@@ -102,7 +102,7 @@ class Reader:
         bed.eventually(20, lambda: not any(c['path'] == name for c in b.ask(site, 'controls')['controls']), f'{path} stays controlled', 0.1)
         self.p = subprocess.Popen(b.command('sh', site, '-t', 120, '--', '/usr/bin/python3', os.path.join(bed.LIB, 'views_reader.py'), path),
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        bed.expect(self.p.stdout.readline() == 'open\n', f'{path} cannot be opened at site {site}')
+        bed.expect(bed.line_of(self.p) == 'open\n', f'{path} cannot be opened at site {site}')
 
     def ask(self):
         self.p.stdin.write('read\n')
@@ -141,7 +141,7 @@ def killed(b, windows):
     held, path = b.start_sh(3, HOLDER.format(f'{DIR}/held')), f'{DIR}/held'
     try:
         for _ in range(5):
-            held.stdout.readline()
+            bed.line_of(held)
         bed.expect(b.sh(1, f'cat {path}').split()[:3] == ['1', '2', '3'], 'site 1 does not see what is written at site 3')
         mark, mark2, start = len(b.log(1)), len(b.log(2)), time.time()
         b.kill(3)

@@ -13,6 +13,7 @@ import collections
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -120,12 +121,19 @@ def eventually(seconds, condition, text, pause=0.2):
         time.sleep(pause)
 
 
+def line_of(process, seconds=90):
+    """The next line that a program says, which says one at a time; empty: it has ended."""
+    expect(select.select([process.stdout], [], [], seconds)[0], f'{process.args} says nothing for {seconds} s')
+    return process.stdout.readline()
+
+
 # For tests that wait for NFSv4's leases: as short as `testbed up` lets them be.
 SHORT = ('--lease', '10', '--grace', '8')
 
 
-def terminated(*_):
+def terminated(_, frame):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)   # a second one would end the taking down
+    print(''.join('# ' + l + '\n' for l in ''.join(traceback.format_stack(frame)).splitlines()), end='', flush=True)
     sys.exit(1)                                     # with the bed taken down
 
 

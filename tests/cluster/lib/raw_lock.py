@@ -4,6 +4,7 @@
 
 Makes NAME in DIRECTORY (a path of the server's pseudo file system), and asks for locks while LOCAL, where the server will have it, is not there. Then says
 "arrive" on standard output, waits until it is, and asks again. Prints {"before": {request: status}, "after": {...}, "early": was LOCAL missing until the last answer} as JSON.
+Says "not made" instead, and ends, when no server has made the file within a few seconds.
 """
 import json
 import os
@@ -16,6 +17,7 @@ from raw_readdir import opaque, walk
 
 LOCK, LOCKT, LOCKU, READ_LT, WRITE_LT = 12, 13, 14, 1, 2
 RANGE = 0, 100                                  # offset, length
+PATIENCE = 5                                    # s
 
 
 class Opener(Owner):
@@ -65,7 +67,11 @@ def requests(one, other):
 def main(address, directory, name, local):
     client = Client(address, os.path.join(directory, name), 0)
     opener = Opener(client, 'opener')
+    end = time.monotonic() + PATIENCE
     while (status := opener.make()) in (DELAY, GRACE):
+        if time.monotonic() > end:
+            print('not made', flush=True)
+            return
         time.sleep(0.1)
     if status:
         sys.exit(f'OPEN: {status}')
