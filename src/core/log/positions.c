@@ -63,6 +63,8 @@ void log_back_to(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 
 	if (l->applied > seal)
 		l->applied = seal;
+	if (l->stable > l->applied) /* it may be a while before the log crosses: own claims are still in use */
+		l->stable = l->applied;
 	l->received = l->highest = l->applied;
 }
 
