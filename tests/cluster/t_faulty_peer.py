@@ -105,6 +105,12 @@ class Stage:
             user, system = f.read().rsplit(')', 1)[1].split()[11:13]
         return (int(user) + int(system)) / os.sysconf('SC_CLK_TCK')
 
+    def load(self, site, seconds):
+        """Processors that its server takes for so long, while no client works."""
+        start, was = time.monotonic(), self.processor(site)
+        time.sleep(seconds)
+        return (self.processor(site) - was) / (time.monotonic() - start)
+
     def look_at_memory(self):
         """Before an attack. The least that there was is what has to be left in the end."""
         self.before = {s: self.memory(s) for s in self.pids}
@@ -121,9 +127,8 @@ class Stage:
         """How long its server works on after an attack."""
         start, used = time.monotonic(), 1
         while used > QUIET and time.monotonic() - start < 20:
-            begin, was = time.monotonic(), self.processor(site)
-            time.sleep(0.3)
-            used = (self.processor(site) - was) / (time.monotonic() - begin)
+            begin = time.monotonic()
+            used = self.load(site, 0.3)
         return begin - start, used
 
     def end(self):
@@ -150,12 +155,6 @@ class Attack:
         self.said = self.program.said()
         return result
 
-    def load(self):
-        """Processors that the server takes while no client works."""
-        start, was = time.monotonic(), self.stage.processor(self.at)
-        time.sleep(4 * TURN)
-        return (self.stage.processor(self.at) - was) / (time.monotonic() - start)
-
     def speeds(self, turns):
         """
         What is kept of the speed of each client, and its milliseconds without and with the attack, as a quarter of the turns had them or better. In the other turns the machine may have done
@@ -166,7 +165,7 @@ class Attack:
         return [(of(0, c) / of(1, c), of(0, c), of(1, c)) for c in (0, 1)]
 
     def run(self):
-        turns, self.busy = [], self.attacked(self.load)
+        turns, self.busy = [], self.attacked(lambda: self.stage.load(self.at, 4 * TURN))
         while len(turns) < TURNS or (len(turns) < TURNS_MAX and min(s[0] for s in self.speeds(turns)) < KEPT):
             turns.append((self.stage.pace(), self.attacked(self.stage.pace)))
         self.after, self.used = self.stage.quiet(self.at)

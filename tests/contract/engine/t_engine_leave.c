@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cluster.h"
 #include "engine/engine_int.h"
@@ -53,7 +52,7 @@ static bool is_controlled_elsewhere(struct site *s, const struct nfs4r_oid *oid)
 static void expect_free(struct site *s, const struct nfs4r_oid *oid)
 {
 	for (int i = 0; i < 1000 && is_controlled_elsewhere(s, oid); i++)
-		usleep(10000);
+		pause_ms(10);
 	assert_false(is_controlled_elsewhere(s, oid));
 }
 
