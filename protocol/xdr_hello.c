@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * HELLO, REFUSED, KEEPALIVE, TOKEN, NUMBER, TAKEN and PADDING as bytes.
+ * HELLO, REFUSED, KEEPALIVE, TOKEN, NUMBER, TAKEN, PADDING and KEYS as bytes.
  *
  * The first members of HELLO never move, so that servers of two versions can still tell each
  * other what is wrong: when the version differs, decoding stops there and ignores the rest,
@@ -105,12 +105,14 @@ static bool c_transport(struct nfs4r_codec *c, void *obj)
 	case NFS4R_MSG_KEEPALIVE:
 		return c_bool(c, &m->keepalive.answer) && c_u64(c, &m->keepalive.clock_ns) && c_i64(c, &m->keepalive.day_ns);
 	case NFS4R_MSG_TOKEN:
-		return c_buf(c, &m->opaque, NFS4R_TOKEN_MAX);
+		return c_u32(c, &m->security) && c_buf(c, &m->opaque, NFS4R_TOKEN_MAX);
 	case NFS4R_MSG_PADDING:
 		return c_buf(c, &m->opaque, NFS4R_PADDING_MAX);
 	case NFS4R_MSG_NUMBER:
 	case NFS4R_MSG_TAKEN:
 		return c_u64(c, &m->number);
+	case NFS4R_MSG_KEYS:
+		return true;
 	default:
 		return c_fail(c, NFS4R_MALFORMED);
 	}

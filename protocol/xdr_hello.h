@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The transport's own messages (HELLO, REFUSED, KEEPALIVE, TOKEN, NUMBER, TAKEN, PADDING of nfs4r.x). They never
+ * The transport's own messages (HELLO, REFUSED, KEEPALIVE, TOKEN, NUMBER, TAKEN, PADDING, KEYS of nfs4r.x). They never
  * reach the core. Decoding follows the rules of xdr_map.h; none of them owns memory but TOKEN and PADDING.
  */
 #ifndef NFS4R_PROTOCOL_XDR_HELLO_H
@@ -24,6 +24,7 @@ enum nfs4r_transport_msg { /* wire values, apart from those of enum nfs4r_msg_ty
 	NFS4R_MSG_NUMBER = 105,
 	NFS4R_MSG_TAKEN = 106,
 	NFS4R_MSG_PADDING = 107,
+	NFS4R_MSG_KEYS = 108,
 };
 
 enum nfs4r_refusal { /* why a connection was not taken; wire values */
@@ -33,8 +34,8 @@ enum nfs4r_refusal { /* why a connection was not taken; wire values */
 	NFS4R_REFUSED_FSID = 4,
 	NFS4R_REFUSED_DISK_FORMAT = 5,
 	NFS4R_REFUSED_SECURITY = 6,
-	NFS4R_REFUSED_SERVERS = 7,   /* the sets of configured servers differ, before any view says who they are */
-	NFS4R_REFUSED_IDENTITY = 8,  /* id own, or not the one called */
+	NFS4R_REFUSED_SERVERS = 7, /* the sets of configured servers differ, before any view says who they are */
+	NFS4R_REFUSED_IDENTITY = 8, /* id own, or not the one called */
 	NFS4R_REFUSED_DUPLICATE = 9, /* a newer start of that id is connected */
 	NFS4R_REFUSED_MALFORMED = 10, /* a moment ago it sent a message that cannot be decoded */
 	NFS4R_REFUSED_VIEWS = 11, /* lease, silence or clock drift differ */
@@ -87,8 +88,9 @@ struct nfs4r_transport_msg_body {
 			int64_t day_ns;
 		} keepalive;
 		struct nfs4r_buf *opaque; /* TOKEN, PADDING; owned: nfs4r_buf_put */
-		uint64_t number;	 /* NUMBER, TAKEN */
+		uint64_t number; /* NUMBER, TAKEN */
 	};
+	uint32_t security; /* TOKEN: enum nfs4r_security of src/rpc/rpc.h */
 };
 
 /* Type of an encoded message of either kind; 0 when shorter than that. */

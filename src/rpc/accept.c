@@ -114,12 +114,13 @@ void rpc_accepted(uv_stream_t *listener, int status)
 		return;
 	}
 	rpc_addr_text(&c->addr, c->from, sizeof(c->from));
-	c->low_right = rpc_ports_matter(rpc) && !rpc_port_privileged(&c->addr);
+	/* Where other flavours are taken as well, the first record decides (handshake.c). */
+	c->low_right = rpc->accepts == NFS4R_SECURITY_BIT(NFS4R_SECURITY_NONE) && rpc_ports_heard(rpc) && !rpc_port_privileged(&c->addr);
 	if (!is_heard(c))
 		return;
 	rpc_conn_start(c);
 	if (!rpc_conn_dead(c) && c->low_right)
-		rpc_refuse(c, 0, NFS4R_REFUSED_PORT, "it calls from a port that every user of its machine can use; servers call from ports below 1024 (Peer_Ports = privileged)");
+		rpc_refuse(c, 0, NFS4R_REFUSED_PORT, RPC_PORT_TEXT);
 	else if (!rpc_conn_dead(c))
-		rpc_hello_start(c);
+		rpc_handshake_start(c);
 }

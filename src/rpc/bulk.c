@@ -49,6 +49,23 @@ static uint64_t in_hand(const struct rpc_conn *c)
 	return uv_stream_get_write_queue_size((const uv_stream_t *)&c->tcp) + rpc_conn_in_kernel(c, SIOCOUTQ);
 }
 
+/* With a worker that wraps them (protect.c): no part of c->given yet. */
+static uint64_t being_wrapped(const struct rpc_conn *c)
+{
+	uint64_t bytes = 0;
+
+	for (const struct rpc_node *n = rpc_protect_apart(c) && (c->wrap_due || c->apart) ? c->writing : NULL; n; n = n->next)
+		bytes += rpc_node_bytes(n);
+	return bytes;
+}
+
+void rpc_bulk_given(struct rpc_conn *c)
+{
+	for (struct rpc_node *n = c->peer->bulk.head; n; n = n->next)
+		if (n->by == c && n->end == UINT64_MAX)
+			n->end = c->given;
+}
+
 /* The connection with the least unsent among those that can take something; a slow one only if there is no other. */
 static struct rpc_conn *bulk_pick(const struct rpc_peer *p)
 {
@@ -158,7 +175,7 @@ void rpc_bulk_flush(struct rpc_peer *p)
 		if (!c->busy_ms)
 			c->busy_ms = c->acked_ms = uv_now(&p->rpc->loop);
 		rpc_conn_write(c, &total);
-		for (uint32_t i = 0; i < n && !rpc_conn_dead(c); i++)
+		for (uint32_t i = 0; i < n && !rpc_conn_dead(c) && !rpc_protect_apart(c); i++)
 			msgs[i]->end = c->given;
 		if (total >= RPC_TURN_BYTES) {
 			uv_async_send(&p->rpc->wake);
@@ -225,7 +242,7 @@ uint64_t rpc_bulk_pending(struct rpc_peer *p)
 		struct rpc_conn *c = bulk_conn(p, i);
 
 		if (c && !c->slow && c->busy_ms) /* else it has padding at most */
-			bytes += in_hand(c);
+			bytes += in_hand(c) + being_wrapped(c);
 	}
 	return bytes;
 }
@@ -240,7 +257,7 @@ static void bulk_measure(struct rpc_conn *c, uint64_t now, uint64_t since_ms)
 		c->rate = (3 * c->rate + moved * 1000 / since_ms) / 4;
 	if (moved > 0 || left == 0)
 		c->acked_ms = now;
-	if (left == 0) {
+	if (left == 0 && !c->wrap_due && !c->apart) {
 		c->slow = false;
 		c->busy_ms = 0;
 	}

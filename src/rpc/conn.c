@@ -11,7 +11,7 @@
  * the reason before a reset could overtake it.
  *
  * Invariants: at most one write is pending; a closed connection is freed by libuv's callback
- * only, so that those below it on the stack may still look at its state.
+ * only, or when the last work for it is done, so that those below it on the stack may still look at its state.
  */
 #include <assert.h>
 #include <errno.h>
@@ -38,6 +38,7 @@ struct rpc_conn *rpc_conn_new(struct nfs4r_rpc *rpc)
 		return NULL;
 	}
 	c->rpc = rpc;
+	c->ops = nfs4r_security_find(NFS4R_SECURITY_NONE);
 	c->tcp.data = c;
 	c->created_ms = c->received_ms = uv_now(&rpc->loop);
 	c->next = rpc->conns;
@@ -47,6 +48,21 @@ struct rpc_conn *rpc_conn_new(struct nfs4r_rpc *rpc)
 	return c;
 }
 
+static void conn_free(struct rpc_conn *c)
+{
+	if (c->renewal.session && c->ops->close)
+		c->ops->close(c->renewal.session);
+	if (c->security && c->ops->close)
+		c->ops->close(c->security);
+	rpc_nodes_free(c->writing);
+	rpc_queue_drop(&c->own);
+	rpc_protect_free(c);
+	rpc_record_free(c);
+	free(c->in);
+	free(c);
+}
+
+/* What another thread does for it goes on, and has it until then. */
 static void conn_closed(uv_handle_t *h)
 {
 	struct rpc_conn *c = h->data;
@@ -59,13 +75,16 @@ static void conn_closed(uv_handle_t *h)
 	if (c->next)
 		c->next->prev = c->prev;
 	rpc->nstrangers -= c->stranger;
-	if (c->security && rpc->security->close)
-		rpc->security->close(c->security);
-	rpc_nodes_free(c->writing);
-	rpc_queue_drop(&c->own);
-	rpc_record_free(c);
-	free(c->in);
-	free(c);
+	c->freed = true;
+	if (!c->works)
+		conn_free(c);
+}
+
+void rpc_conn_leave(struct rpc_conn *c)
+{
+	assert(c->works > 0);
+	if (--c->works == 0 && c->freed)
+		conn_free(c);
 }
 
 void rpc_conn_close(struct rpc_conn *c)
@@ -190,6 +209,8 @@ void rpc_conn_resume(struct rpc_conn *c)
 
 void rpc_conn_go_on(struct rpc_conn *c)
 {
+	if (c->opened || c->arrived)
+		rpc_protect_go_on(c);
 	if (!c->stopped || rpc_conn_is_full(c) || rpc_conn_dead(c))
 		return;
 	rpc_record_parse(c); /* it may fill up again */
@@ -202,7 +223,7 @@ void rpc_conn_go_on(struct rpc_conn *c)
 		rpc_conn_fail(c, "cannot be read from: %s", uv_strerror(err));
 }
 
-void rpc_conn_tell(struct rpc_conn *c, const struct nfs4r_transport_msg_body *m)
+static void conn_tell(struct rpc_conn *c, const struct nfs4r_transport_msg_body *m, bool keys)
 {
 	struct rpc_node *n = rpc_node_new(nfs4r_transport_msg_encode(m));
 
@@ -211,8 +232,21 @@ void rpc_conn_tell(struct rpc_conn *c, const struct nfs4r_transport_msg_body *m)
 		return;
 	}
 	n->plain = !c->secured;
+	n->keys = keys;
 	rpc_queue_push(&c->own, n);
 	rpc_conn_flush(c);
+}
+
+void rpc_conn_tell(struct rpc_conn *c, const struct nfs4r_transport_msg_body *m)
+{
+	conn_tell(c, m, false);
+}
+
+void rpc_conn_tell_keys(struct rpc_conn *c)
+{
+	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_KEYS };
+
+	conn_tell(c, &m, true);
 }
 
 void rpc_conn_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns)
@@ -263,29 +297,14 @@ static void conn_write_done(uv_write_t *req, int status)
 			rpc_conn_fail(c, "connection lost: %s", uv_strerror(status));
 		return;
 	}
+	rpc_conn_write_more(c);
+}
+
+void rpc_conn_write_more(struct rpc_conn *c)
+{
 	rpc_conn_flush(c);
 	if (c->state == RPC_CONN_READY && c->lane == NFS4R_LANE_BULK)
 		rpc_bulk_flush(c->peer);
-}
-
-/* Bytes as the security layer wants them on the wire. */
-static bool conn_wrap(struct rpc_conn *c, struct rpc_node *list)
-{
-	const struct nfs4r_security_ops *ops = c->rpc->security;
-
-	for (; ops->wrap && list; list = list->next) {
-		struct nfs4r_buf *b;
-
-		if (list->plain)
-			continue;
-		b = ops->wrap(c->security, list->buf->data, list->buf->len);
-
-		if (!b)
-			return false;
-		nfs4r_buf_put(list->buf);
-		rpc_node_set(list, b);
-	}
-	return true;
 }
 
 /* Next batch into c->writing, but of lane BULK, which bulk.c gives out; false: nothing to write. */
@@ -318,18 +337,13 @@ static bool conn_take(struct rpc_conn *c)
 	return list != NULL;
 }
 
-bool rpc_conn_write(struct rpc_conn *c, uint64_t *total)
+bool rpc_conn_write_wrapped(struct rpc_conn *c, uint64_t *total)
 {
 	uv_buf_t iov[2 * RPC_BATCH_NODES];
 	uint32_t n = 0, skip = 0;
 	uint64_t bytes = 0;
 	int done;
 
-	assert(rpc_is_mine(c->rpc));
-	if (!conn_wrap(c, c->writing)) {
-		rpc_conn_fail(c, "a message could not be protected");
-		return false;
-	}
 	for (struct rpc_node *node = c->writing; node; node = node->next) {
 		iov[n++] = uv_buf_init((char *)&node->mark, sizeof(node->mark));
 		iov[n++] = uv_buf_init((char *)node->buf->data, node->buf->len);
@@ -362,6 +376,23 @@ bool rpc_conn_write(struct rpc_conn *c, uint64_t *total)
 		rpc_conn_fail(c, "connection lost: %s", uv_strerror(done));
 	}
 	return false;
+}
+
+bool rpc_conn_write(struct rpc_conn *c, uint64_t *total)
+{
+	assert(rpc_is_mine(c->rpc));
+	if (rpc_protect_apart(c)) {
+		for (const struct rpc_node *n = c->writing; n; n = n->next)
+			*total += rpc_node_bytes(n);
+		c->write_pending = c->wrap_due = true;
+		rpc_protect_begin(c);
+		return false;
+	}
+	if (!rpc_protect_here(c, c->writing)) {
+		rpc_conn_fail(c, "a message could not be protected");
+		return false;
+	}
+	return rpc_conn_write_wrapped(c, total);
 }
 
 static void conn_shut(uv_shutdown_t *req, int status)

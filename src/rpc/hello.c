@@ -2,12 +2,13 @@
 /*
  * Who is let in.
  *
- * The caller sends HELLO first; the called one checks it, answers with its own, and the
+ * The flavour of security comes first (handshake.c). Then the caller sends HELLO; the called one checks it, answers with its own, and the
  * caller checks that too. Both check the same list, so that a wrong configuration shows on
  * whichever side an operator looks: the refusing side sends REFUSED (refusal.c), and both log why
  * (once a minute) and keep it as the peer's state.
  *
- * The volume is the first thing that is looked at: before it is named nothing else is (refusal.c).
+ * The volume is the first thing that is looked at: before it is named nothing else is (refusal.c). Where the flavour proves who the other side is, that has to be the
+ * server that HELLO says, and its address is only compared for people.
  *
  * A session number of the caller ties the lanes of one attempt together: lanes of different
  * attempts, or of different starts of a peer, never make one connection.
@@ -33,7 +34,7 @@ static int server_order(const struct nfs4r_endpoint *a, const struct nfs4r_endpo
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static void hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
+void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 {
 	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
 	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_HELLO };
@@ -53,7 +54,7 @@ static void hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 	h->fsid_major = cfg->fsid_major;
 	h->fsid_minor = cfg->fsid_minor;
 	h->disk_format = cfg->disk_format;
-	h->security = cfg->security;
+	h->security = c->ops->flavour;
 	h->lease_ms = cfg->views.lease_ms;
 	h->silence_ms = cfg->views.silence_ms;
 	h->drift_permille = cfg->views.drift_permille;
@@ -72,65 +73,6 @@ static void hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 	h->nkeys = cfg->nkeys;
 	memcpy(h->keys, cfg->keys, sizeof(h->keys));
 	rpc_conn_tell(c, &m);
-}
-
-/* The security layer is content: from here on records are wrapped, the first is HELLO. */
-static void hello_secured(struct rpc_conn *c)
-{
-	c->secured = true;
-	c->state = RPC_CONN_HELLO;
-	if (c->caller)
-		hello_send(c, c->peer->ep.id, c->peer->session);
-}
-
-static void hello_step(struct rpc_conn *c, const void *in, size_t len)
-{
-	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_TOKEN };
-	char why[NFS4R_WHY] = "";
-	enum nfs4r_status st = c->rpc->security->handshake(c->security, in, len, &m.opaque, why);
-
-	if (st != NFS4R_OK && st != NFS4R_DELAY) {
-		nfs4r_buf_put(m.opaque);
-		rpc_refuse(c, c->peer ? c->peer->ep.id : 0, NFS4R_REFUSED_SECURITY, why);
-		return;
-	}
-	if (m.opaque) {
-		rpc_conn_tell(c, &m);
-		nfs4r_buf_put(m.opaque);
-	}
-	if (st == NFS4R_OK && !rpc_conn_dead(c))
-		hello_secured(c);
-}
-
-void rpc_hello_start(struct rpc_conn *c)
-{
-	const struct nfs4r_security_ops *ops = c->rpc->security;
-
-	if (ops->open) {
-		c->security = ops->open(&c->rpc->cfg, c->caller ? &c->peer->ep : NULL);
-		if (!c->security) {
-			rpc_conn_fail(c, "no memory for its security session");
-			return;
-		}
-	}
-	if (!ops->handshake) {
-		hello_secured(c);
-		return;
-	}
-	c->state = RPC_CONN_TOKEN;
-	if (c->caller)
-		hello_step(c, NULL, 0);
-}
-
-void rpc_token_received(struct rpc_conn *c, const struct nfs4r_buf *token)
-{
-	if (!c->rpc->security->handshake)
-		rpc_refuse(c, c->peer ? c->peer->ep.id : 0, NFS4R_REFUSED_SECURITY,
-			   "security differs: the other server needs a handshake, this one does not; configure the same on all servers");
-	else if (c->state != RPC_CONN_TOKEN)
-		rpc_conn_fail(c, "sent a token after the handshake");
-	else
-		hello_step(c, token ? token->data : NULL, token ? token->len : 0);
 }
 
 /* "1:7001 2:7002" */
@@ -268,11 +210,6 @@ static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct
 			 cfg->self, cfg->disk_format, h->server, h->disk_format);
 		return NFS4R_REFUSED_DISK_FORMAT;
 	}
-	if (cfg->security != h->security) {
-		snprintf(text, CAUSE_TEXT, "security differs: server %u has flavour %u, server %u has %u; configure the same",
-			 cfg->self, cfg->security, h->server, h->security);
-		return NFS4R_REFUSED_SECURITY;
-	}
 	/* Once a view says who the servers are, the lists of the configurations are of no account. */
 	if (!cfg->view && !h->view && !servers_equal(cfg, h))
 		return servers_mismatch(cfg, h, text);
@@ -321,7 +258,7 @@ static uint32_t identity_mismatch(struct rpc_conn *c, const struct nfs4r_hello *
 	else if (c->caller && h->server != c->peer->ep.id)
 		snprintf(text, CAUSE_TEXT, "wrong id: server %u answers where server %u should be (%s); correct the server list",
 			 h->server, c->peer->ep.id, c->from);
-	else if (!c->caller && !rpc_addrs_have(&p->addrs, &c->addr)) {
+	else if (!c->caller && !c->ops->is_server && !rpc_addrs_have(&p->addrs, &c->addr)) {
 		snprintf(text, CAUSE_TEXT, "wrong address: server %u calls from %s, but should be at %s; correct the server list",
 			 h->server, c->from, p->ep.host);
 		return NFS4R_REFUSED_ADDRESS;
@@ -331,6 +268,38 @@ static uint32_t identity_mismatch(struct rpc_conn *c, const struct nfs4r_hello *
 	else
 		return 0;
 	return NFS4R_REFUSED_IDENTITY;
+}
+
+/* Its certificate or ticket counts, not its address: it may be behind NAT, or move. */
+static void proven(struct rpc_conn *c, const struct rpc_peer *p)
+{
+	c->proven = true;
+	c->rpc->nstrangers -= c->stranger;
+	c->stranger = false;
+	if (!c->caller && !rpc_addrs_have(&p->addrs, &c->addr))
+		rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_ELSEWHERE, p->ep.id, NULL),
+				"server %u calls from %s, which is no address of %s: it is let in, because it has proved with %s that it is server %u. If no NAT lies between the two, correct its Address", p->ep.id, c->from,
+				p->ep.host, c->ops->name, p->ep.id);
+}
+
+/* May it speak for the server that it says it is? */
+static uint32_t proof_mismatch(struct rpc_conn *c, const struct nfs4r_hello *h, char *text)
+{
+	struct rpc_peer *p = rpc_peer_of(c->rpc, h->server);
+	char why[NFS4R_WHY] = "";
+
+	if (h->security != c->ops->flavour) {
+		snprintf(text, CAUSE_TEXT, "security differs: server %u says %s on a connection with %s; install the same release on both", h->server, nfs4r_security_name(h->security), c->ops->name);
+		return NFS4R_REFUSED_SECURITY;
+	}
+	if (!c->ops->is_server)
+		return 0;
+	if (c->ops->is_server(c->security, &p->ep, why) != NFS4R_OK) {
+		snprintf(text, CAUSE_TEXT, "%.*s", CAUSE_TEXT - 1, why);
+		return NFS4R_REFUSED_SECURITY;
+	}
+	proven(c, p);
+	return 0;
 }
 
 /* Called: compare with what stands already. True: the connection may join. */
@@ -354,12 +323,17 @@ static bool session_joins(struct rpc_conn *c, struct rpc_peer *p, const struct n
 		rpc_conn_close(c); /* an attempt that its caller has given up */
 		return false;
 	}
+	if (stands && h->inc == p->inc && h->session == p->session && p->flavour != c->ops->flavour) {
+		rpc_conn_fail(c, "its connections differ in security");
+		return false;
+	}
 	if (stands && p->up && h->inc == p->inc && h->session == p->session && h->lane == NFS4R_LANE_BULK && p->conns[slot])
 		rpc_bulk_lost(p->conns[slot], "it connects anew");
 	else if (stands && (h->inc != p->inc || h->session != p->session || p->conns[slot]))
 		rpc_peer_down(p, false, h->inc != p->inc ? "the server was started again" : "it connects anew");
 	p->inc = h->inc;
 	p->session = h->session;
+	p->flavour = c->ops->flavour;
 	return true;
 }
 
@@ -387,7 +361,7 @@ static void remember_version(struct rpc_conn *c, const struct nfs4r_hello *h)
 {
 	struct rpc_peer *p = rpc_peer_of(c->rpc, h->server);
 
-	if (!p || !(c->caller || rpc_addrs_have(&p->addrs, &c->addr)))
+	if (!p || (c->ops->is_server ? !c->proven : !c->caller && !rpc_addrs_have(&p->addrs, &c->addr)))
 		return;
 	pthread_mutex_lock(&p->lock);
 	nfs4r_text_line(p->version, sizeof(p->version), h->version);
@@ -454,6 +428,8 @@ static uint32_t mismatch(struct rpc_conn *c, const struct nfs4r_hello *h, char *
 	cause = volume_mismatch(&c->rpc->cfg, h, text);
 	if (cause == 0)
 		cause = identity_mismatch(c, h, text);
+	if (cause == 0)
+		cause = proof_mismatch(c, h, text);
 	return cause != 0 ? cause : config_mismatch(&c->rpc->cfg, h, text);
 }
 
@@ -467,7 +443,7 @@ static void let_in(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_he
 	c->index = h->index;
 	p->conns[rpc_conn_slot(c)] = c;
 	c->state = RPC_CONN_CONFIRM;
-	hello_send(c, h->server, h->session);
+	rpc_hello_send(c, h->server, h->session);
 }
 
 /* Of a connection that this server has called. */
@@ -493,8 +469,8 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 	if (stranger_closed(c, h))
 		return;
 	c->named = h->protocol == NFS4R_PROTOCOL_VERSION && memcmp(c->rpc->cfg.volume, h->volume, 16) == 0;
-	remember_version(c, h);
 	cause = mismatch(c, h, text);
+	remember_version(c, h);
 	if (cause != 0) {
 		rpc_refuse(c, h->server, cause, text);
 		return;

@@ -59,6 +59,7 @@ void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why)
 	pthread_mutex_lock(&p->lock);
 	was_up = p->up;
 	p->up = false;
+	p->security = 0;
 	p->rtt_ms = -1;
 	p->clock_known = false;
 	for (int i = 0; i < NFS4R_LANES; i++)
@@ -94,12 +95,13 @@ static void peer_up(struct rpc_peer *p)
 	pthread_mutex_lock(&p->lock);
 	p->up = true;
 	p->up_inc = p->inc;
+	p->security = p->conns[NFS4R_LANE_CONTROL]->ops->flavour;
 	p->connects++;
 	snprintf(p->state, sizeof(p->state), "up");
 	pthread_mutex_unlock(&p->lock);
 	p->up_since_ms = uv_now(&rpc->loop);
-	rpc_log_often(rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_UP, p->ep.id, NULL), NULL, "server %u (%s:%u) is up, start %" PRIu64 ", NFSv4.r %s, protocol %u", p->ep.id,
-		      p->ep.host, p->ep.port, p->inc, p->version, NFS4R_PROTOCOL_VERSION);
+	rpc_log_often(rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_UP, p->ep.id, NULL), NULL, "server %u (%s:%u) is up, start %" PRIu64 ", NFSv4.r %s, protocol %u, security %s", p->ep.id,
+		      p->ep.host, p->ep.port, p->inc, p->version, NFS4R_PROTOCOL_VERSION, p->conns[NFS4R_LANE_CONTROL]->ops->name);
 	if (rpc->ev.up)
 		rpc->ev.up(rpc->ev.ctx, p->ep.id, p->inc);
 	memcpy(conns, p->conns, sizeof(conns));
@@ -155,7 +157,7 @@ static void peer_called(uv_connect_t *req, int status)
 	}
 	rpc_conn_start(c);
 	if (!rpc_conn_dead(c))
-		rpc_hello_start(c);
+		rpc_handshake_start(c);
 }
 
 /* The connection that @c stands for is asked for. 0, or an error of libuv. */
@@ -378,16 +380,15 @@ static void transport_message(struct rpc_conn *c, const void *bytes, size_t len)
 	}
 	switch (m.type) {
 	case NFS4R_MSG_HELLO:
-		if (c->state == RPC_CONN_TOKEN)
-			rpc_refuse(c, m.hello.server, NFS4R_REFUSED_SECURITY,
-				   "security differs: this server needs a handshake, the other one sends none; configure the same on all servers");
-		else if (c->state != RPC_CONN_HELLO)
+		if (c->state == RPC_CONN_TOKEN && !rpc_handshake_none(c, m.hello.server))
+			break;
+		if (c->state != RPC_CONN_HELLO)
 			rpc_conn_fail(c, "sent HELLO twice");
 		else
 			rpc_hello_received(c, &m.hello);
 		break;
-	case NFS4R_MSG_REFUSED:
-		rpc_refused(c, m.refused.cause, m.refused.text);
+	case NFS4R_MSG_REFUSED: /* before there is a proof, anybody may have sent it */
+		rpc_refused(c, m.refused.cause, c->ops->is_server && !c->proven ? "" : m.refused.text);
 		break;
 	case NFS4R_MSG_KEEPALIVE:
 		if (c->state == RPC_CONN_HELLO || c->state == RPC_CONN_TOKEN) {
@@ -402,13 +403,16 @@ static void transport_message(struct rpc_conn *c, const void *bytes, size_t len)
 		}
 		break;
 	case NFS4R_MSG_TOKEN:
-		rpc_token_received(c, m.opaque);
+		rpc_token_received(c, m.security, m.opaque);
 		nfs4r_transport_msg_fini(&m);
 		break;
 	case NFS4R_MSG_PADDING:
 		if (c->state != RPC_CONN_READY || c->lane != NFS4R_LANE_BULK || c->announced)
 			rpc_conn_fail(c, "sent padding where none is allowed");
 		nfs4r_transport_msg_fini(&m);
+		break;
+	case NFS4R_MSG_KEYS:
+		rpc_keys_received(c);
 		break;
 	case NFS4R_MSG_NUMBER:
 	case NFS4R_MSG_TAKEN:
@@ -422,27 +426,55 @@ static void transport_message(struct rpc_conn *c, const void *bytes, size_t len)
 	}
 }
 
-void rpc_deliver(struct rpc_conn *c, const void *bytes, size_t len)
+void rpc_deliver_plain(struct rpc_conn *c, const void *bytes, size_t len)
 {
-	const struct nfs4r_security_ops *ops = c->rpc->security;
-	struct nfs4r_buf *plain = NULL;
 	struct nfs4r_msg *m;
 
-	if (ops->unwrap && c->secured) {
-		plain = ops->unwrap(c->security, bytes, len);
-		if (!plain) {
-			rpc_conn_fail(c, "sent a record that is not authentic");
-			return;
-		}
-		bytes = plain->data;
-		len = plain->len;
-	}
 	if (c->state != RPC_CONN_READY || nfs4r_transport_msg_type(bytes, len) >= NFS4R_MSG_HELLO)
 		transport_message(c, bytes, len);
 	else if (c->lane == NFS4R_LANE_BULK)
 		rpc_bulk_received(c, bytes, len);
 	else if ((m = rpc_peer_decode(c, bytes, len)) != NULL)
 		rpc_peer_message(c->peer, m);
+}
+
+/* In TLS 1.3 the server that calls is content before the other one has looked at its certificate: the refusal is no wrapped record then. Whoever forges it has ended an attempt, as a reset would. */
+static bool is_bare_refusal(const struct rpc_conn *c, const void *bytes, size_t len)
+{
+	return c->caller && c->state == RPC_CONN_HELLO && nfs4r_transport_msg_type(bytes, len) == NFS4R_MSG_REFUSED;
+}
+
+static void bare_refusal(struct rpc_conn *c, const void *bytes, size_t len)
+{
+	struct nfs4r_transport_msg_body m;
+
+	if (nfs4r_transport_msg_decode(bytes, len, NFS4R_PROTOCOL_VERSION, &m) == NFS4R_OK)
+		rpc_refused(c, m.refused.cause, "");
+	else
+		rpc_conn_fail(c, "sent a record that is not authentic");
+}
+
+void rpc_deliver(struct rpc_conn *c, const void *bytes, size_t len)
+{
+	struct nfs4r_buf *plain;
+
+	if (!c->ops->unwrap || !c->secured) {
+		rpc_deliver_plain(c, bytes, len);
+		return;
+	}
+	if (is_bare_refusal(c, bytes, len)) {
+		bare_refusal(c, bytes, len);
+		return;
+	}
+	if (rpc_protect_apart(c)) {
+		rpc_protect_arrived(c, bytes, len);
+		return;
+	}
+	plain = c->ops->unwrap(c->unwraps, bytes, len);
+	if (plain)
+		rpc_deliver_plain(c, plain->data, plain->len);
+	else
+		rpc_conn_fail(c, "sent a record that is not authentic");
 	nfs4r_buf_put(plain);
 }
 
@@ -488,7 +520,7 @@ void rpc_conn_tick(struct rpc_conn *c, uint64_t now)
 	case RPC_CONN_TOKEN:
 	case RPC_CONN_HELLO:
 	case RPC_CONN_CONFIRM:
-		if (now - c->created_ms <= rpc->handshake_ms)
+		if (now - c->created_ms <= rpc->handshake_ms || c->stepping) /* what this side waits for says itself what is wrong */
 			break;
 		if (c->caller)
 			c->peer->addr_next++; /* as after an error: peer_called() finds the connection closed */
@@ -503,6 +535,7 @@ void rpc_conn_tick(struct rpc_conn *c, uint64_t now)
 				      now - (c->paused ? c->created_ms : c->received_ms));
 		else if (now - c->pinged_ms >= rpc->ping_ms)
 			rpc_conn_keepalive(c, false, uv_hrtime());
+		rpc_renewal_tick(c, now);
 		break;
 	case RPC_CONN_LINGER:
 		if (now - c->created_ms > RPC_LINGER_MS)
@@ -527,11 +560,11 @@ void rpc_peer_tick(struct rpc_peer *p, uint64_t now)
 	if (any)
 		return;
 	peer_resolve(p, now);
-	if (!p->caller && !p->asking && now >= p->ask_at_ms && p->addrs.n > 0) {
+	if (!p->caller && !p->asking && !p->steps && now >= p->ask_at_ms && p->addrs.n > 0) {
 		p->ask_at_ms = now + RPC_ASK_MS;
 		peer_ask(p);
 	}
-	if (p->caller && now >= p->call_at_ms && now >= p->shun_until_ms && p->addrs.n > 0) {
+	if (p->caller && !p->steps && now >= p->call_at_ms && now >= p->shun_until_ms && p->addrs.n > 0) {
 		p->session = ++p->rpc->session;
 		rpc_peer_call(p, NFS4R_LANE_CONTROL);
 	}

@@ -42,6 +42,11 @@ bool rpc_ports_matter(const struct nfs4r_rpc *rpc)
 	return rpc->cfg.security == NFS4R_SECURITY_NONE && !rpc->cfg.any_port;
 }
 
+bool rpc_ports_heard(const struct nfs4r_rpc *rpc)
+{
+	return rpc->accepts & NFS4R_SECURITY_BIT(NFS4R_SECURITY_NONE) && !rpc->cfg.any_port;
+}
+
 static int bind_one(struct nfs4r_rpc *rpc, int fd, struct sockaddr_storage *a)
 {
 	socklen_t len = a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
@@ -75,7 +80,7 @@ int rpc_port_bind(struct nfs4r_rpc *rpc, uv_tcp_t *tcp, int family, const struct
 
 enum nfs4r_status rpc_ports_check(const struct nfs4r_rpc *rpc, char *why)
 {
-	FILE *f = rpc_ports_matter(rpc) ? fopen(UNPRIVILEGED, "re") : NULL;
+	FILE *f = rpc_ports_heard(rpc) ? fopen(UNPRIVILEGED, "re") : NULL;
 	int first = NFS4R_PORTS_PRIVILEGED;
 
 	if (!f)

@@ -30,7 +30,7 @@ struct rpc_node *rpc_node_new(struct nfs4r_buf *buf)
 		return NULL;
 	}
 	n->next = NULL;
-	n->plain = false;
+	n->plain = n->keys = false;
 	n->answer = 0;
 	n->number = n->end = 0;
 	n->by = NULL;

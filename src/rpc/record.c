@@ -21,7 +21,7 @@ static uint32_t record_max(const struct rpc_conn *c)
 {
 	if (c->state != RPC_CONN_READY)
 		return RPC_STRANGER_RECORD_MAX;
-	return NFS4R_MESSAGE_MAX + c->rpc->security->overhead;
+	return NFS4R_MESSAGE_MAX + c->ops->overhead;
 }
 
 void rpc_record_space(struct rpc_conn *c, uv_buf_t *buf)

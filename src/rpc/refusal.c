@@ -3,8 +3,8 @@
  * What the two sides say when one refuses the other.
  *
  * The one that refuses knows both values. They go into its own log and, as the peer's state, to nfs4rctl. Over the wire goes the number of the cause, and the
- * whole text only to a caller at a server's address that has named the volume by its UUID: everybody else would learn from it, one refusal after the
- * other, all that a HELLO needs.
+ * whole text only to a caller at a server's address that has named the volume by its UUID, or that has proved which server it is: everybody else would learn from it, one
+ * refusal after the other, all that a HELLO needs.
  *
  * The one that is refused has that text, or a text of its own for the number: what differs, what its own value is, and whose log says the rest.
  */
@@ -16,7 +16,7 @@
 
 static bool may_be_disclosed(const struct rpc_conn *c)
 {
-	return c->named && !c->stranger;
+	return c->named && (c->ops->is_server ? c->proven : !c->stranger);
 }
 
 void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text)
@@ -39,7 +39,7 @@ void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal caus
 	rpc_conn_linger(c);
 	if (p) { /* we called: try again, but not soon */
 		rpc_peer_down(p, true, text);
-	} else if (rpc_peer_of(rpc, who) && rpc_addrs_have(&rpc->peers[who].addrs, &c->addr)) {
+	} else if (rpc_peer_of(rpc, who) && (c->proven || rpc_addrs_have(&rpc->peers[who].addrs, &c->addr))) {
 		rpc_peer_state(&rpc->peers[who], text);
 	}
 }
@@ -59,7 +59,7 @@ static const char *plain_cause(uint32_t cause)
 		[NFS4R_REFUSED_EXPORT] = "export id differs; set the same Export_Id on all servers",
 		[NFS4R_REFUSED_FSID] = "fsid differs; set the same Filesystem_Id on all servers",
 		[NFS4R_REFUSED_DISK_FORMAT] = "disk format differs; install the same release on both",
-		[NFS4R_REFUSED_SECURITY] = "security differs, or its handshake failed; configure the same Peer_Security on all servers",
+		[NFS4R_REFUSED_SECURITY] = "security differs, or its handshake failed; write the same Peer_Security on all servers, and see that it knows this server's key, or the authority of its certificate",
 		[NFS4R_REFUSED_SERVERS] = "server lists differ; write the same list on all servers",
 		[NFS4R_REFUSED_MALFORMED] = "it cannot decode this server's messages; install the same release on both",
 		[NFS4R_REFUSED_VIEWS] = "timing differs; write the same Max_Round_Trip, and the same Lease, Failure_Timeout and Clock_Drift in Tuning, on all servers",
@@ -112,7 +112,7 @@ void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *disclosed)
 	size_t len;
 
 	if (!p) {
-		rpc_conn_fail(c, "sent a refusal before its identity");
+		rpc_conn_fail(c, c->state == RPC_CONN_TOKEN && c->chosen ? "it does not take this server's certificate or ticket; its log says why" : "sent a refusal before its identity");
 		return;
 	}
 	if (disclosed[0]) {

@@ -113,6 +113,7 @@ static void rpc_tick(uv_timer_t *t)
 	for (uint32_t i = 0; rpc->accept_missed && i < rpc->nlisteners; i++)
 		rpc_accepted((uv_stream_t *)&rpc->listeners[i], 0);
 	rpc->accept_missed = false;
+	rpc_security_look(rpc, now);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		if (rpc->peers[id].known)
 			rpc_peer_tick(&rpc->peers[id], now);
@@ -147,9 +148,11 @@ static void rpc_woken(uv_async_t *a)
 	struct nfs4r_rpc *rpc = a->data;
 
 	if (atomic_load(&rpc->stopping)) {
+		rpc_works_stop(rpc);
 		rpc_close_all(rpc);
 		return;
 	}
+	rpc_works_done(rpc);
 	rpc_servers_apply(rpc);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		if (!rpc->peers[id].known)
@@ -194,15 +197,17 @@ static enum nfs4r_status config_check(const struct nfs4r_rpc_config *cfg, char *
 	if (cfg->connections > NFS4R_CONNECTIONS_MAX)
 		return rpc_bad_config(why, "%u connections for entries are configured; the range is 1 to %u", cfg->connections,
 				      NFS4R_CONNECTIONS_MAX);
-	if (!nfs4r_security_find(cfg->security))
-		return rpc_bad_config(why, "security flavour %u is not part of this build", cfg->security);
-	return NFS4R_OK;
+	for (unsigned f = 0; f < 32; f++)
+		if ((f == cfg->security || cfg->security_accept & NFS4R_SECURITY_BIT(f)) && !nfs4r_security_find(f))
+			return rpc_bad_config(why, "security flavour %u is not part of this build", f);
+	return nfs4r_security_find(cfg->security) ? NFS4R_OK : rpc_bad_config(why, "security flavour %u is not part of this build", cfg->security);
 }
 
 static void rpc_free(struct nfs4r_rpc *rpc)
 {
 	rpc_servers_fini(rpc);
 	rpc_warm_fini(rpc);
+	rpc_security_stop(rpc);
 	free(rpc);
 }
 
@@ -264,12 +269,15 @@ static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
 	if (uv_async_init(&rpc->loop, &rpc->wake, rpc_woken) != 0)
 		return rpc_bad_config(why, "no file descriptors left for the transport's event loop");
 	rpc->wake.data = rpc;
-	st = rpc_ports_check(rpc, why);
+	st = rpc_security_start(rpc, why);
+	if (st == NFS4R_OK)
+		st = rpc_ports_check(rpc, why);
 	if (st == NFS4R_OK)
 		st = rpc_listen(rpc, why);
 	if (st != NFS4R_OK)
 		return st;
 	rpc_ports_warn(rpc);
+	rpc_security_warn(rpc);
 	uv_timer_init(&rpc->loop, &rpc->tick);
 	rpc->tick.data = rpc;
 	uv_timer_start(&rpc->tick, rpc_tick, 0, tick);
@@ -313,7 +321,6 @@ enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,
 		rpc->cfg.day_ns = defaults.day_ns;
 	rpc->port_next = (uint32_t)uv_hrtime();
 	rpc->ev = *ev;
-	rpc->security = nfs4r_security_find(cfg->security);
 	rpc_servers_init(rpc);
 	st = loop_start(rpc, why);
 	if (st == NFS4R_OK) {
@@ -459,6 +466,7 @@ bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer,
 		return false;
 	pthread_mutex_lock(&p->lock);
 	out->up = p->up;
+	out->security = p->security;
 	memcpy(out->state, p->state, sizeof(out->state));
 	memcpy(out->version, p->version, sizeof(out->version));
 	memcpy(out->differs, p->differs, sizeof(out->differs));

@@ -15,10 +15,11 @@
 #ifndef NFS4R_RPC_RPC_H
 #define NFS4R_RPC_RPC_H
 
+#include "base/fingerprint.h"
 #include "base/hello_key.h"
 #include "base/msg.h"
 
-#define NFS4R_PROTOCOL_VERSION 8
+#define NFS4R_PROTOCOL_VERSION 9
 #define NFS4R_CONNECTIONS_MAX 16 /* of lane BULK */
 #define NFS4R_PORTS_PRIVILEGED 1024 /* below it ports are root's */
 #define NFS4R_PORT_DEFAULT 294 /* a server listens on: assigned to nobody (docs/decisions/0033-strangers.md) */
@@ -33,9 +34,13 @@ enum nfs4r_lane {
 /* Where messages of that type belong, and are taken from. */
 enum nfs4r_lane nfs4r_rpc_lane_of(uint32_t type);
 
-enum nfs4r_security {
-	NFS4R_SECURITY_NONE = 1 /* krb5, krb5i, krb5p follow */
+enum nfs4r_security { /* how servers prove who they are, and what protects the bytes */
+	NFS4R_SECURITY_NONE = 1, /* nothing does */
+	NFS4R_SECURITY_TLS = 2, /* TLS 1.3, with certificates of both sides */
+	NFS4R_SECURITY_KRB5I = 3, /* Kerberos 5, integrity */
+	NFS4R_SECURITY_KRB5P = 4, /* Kerberos 5, integrity and privacy */
 };
+#define NFS4R_SECURITY_BIT(flavour) (1u << (flavour))
 
 enum nfs4r_log_level {
 	NFS4R_LOG_ERROR = 1,
@@ -49,6 +54,8 @@ struct nfs4r_endpoint {
 	nfs4r_server_id id;
 	char host[256]; /* numeric address or name; the source address of incoming connections must be one it resolves to */
 	uint16_t port;
+	uint8_t nkeys; /* 0: none is known, and only a CA can vouch for the server */
+	struct nfs4r_key_fingerprint key[NFS4R_KEYS_MAX]; /* by which it is known */
 };
 
 struct nfs4r_rpc_config { /* defaults of what has a key: base/config.def */
@@ -59,7 +66,14 @@ struct nfs4r_rpc_config { /* defaults of what has a key: base/config.def */
 	uint32_t export_id; /* must be equal on all servers */
 	uint64_t fsid_major, fsid_minor; /* must be equal on all servers */
 	uint32_t disk_format; /* told, compared, refused when unequal */
-	enum nfs4r_security security;
+	enum nfs4r_security security; /* of the calls that this server makes, and takes */
+	uint32_t security_accept; /* bits of further flavours that it takes calls of */
+	char tls_certificate[1024], tls_key[1024]; /* files (PEM); read anew when they change */
+	char tls_ca[1024]; /* certificates of those that vouch for servers; "": keys alone do */
+	char tls_crl[1024]; /* their lists of revoked certificates; "": none */
+	uint64_t tls_rekey_records; /* of TLS that are sent with one key; for tests. 0: 2^23 */
+	char krb5_keytab[1024]; /* "": that of the system */
+	char krb5_service[64];
 	bool any_port; /* security none: servers may listen on, and call from, any port, as any local user can. Default: only ports below 1024, which needs root or CAP_NET_BIND_SERVICE */
 	struct {
 		uint32_t lease_ms, silence_ms, drift_permille;
@@ -161,6 +175,7 @@ void nfs4r_rpc_blame(struct nfs4r_rpc *rpc, nfs4r_server_id peer, const char *wh
 
 struct nfs4r_rpc_peer_stats {
 	bool up;
+	enum nfs4r_security security; /* of its connections; 0: it is not up */
 	char state[NFS4R_WHY]; /* "up", "connecting", or why it was refused */
 	char version[64]; /* of its program, as it said last; "" before it was heard */
 	char differs[NFS4R_WHY]; /* what of its configuration differs and should not, with both values; "" = nothing */

@@ -6,7 +6,8 @@
  *
  * Files: rpc.c the interface and the thread; servers.c who the servers are; peer.c a peer's ups and downs; conn.c bytes of one
  * connection; bulk.c the connections of lane BULK; record.c record marking; accept.c who is heard; hello.c who is let in;
- * refusal.c what is said to who is not; port.c ports of root; queue.c what waits to be sent;
+ * refusal.c what is said to who is not; handshake.c how a flavour is chosen, proved and renewed; protect.c records as a flavour wants
+ * them; security*.c the flavours; work.c what runs on other threads; port.c ports of root; queue.c what waits to be sent;
  * addr.c addresses; tune.c socket options; warm.c padding; log.c log lines that do not flood.
  */
 #ifndef NFS4R_RPC_INTERNAL_H
@@ -47,6 +48,12 @@
 #define RPC_LOG_CAUSES 32
 #define RPC_LOG_BURST 32 /* lines of one cause in a minute, of whatever peers and addresses */
 #define RPC_LOG_OFTEN 6 /* rpc_log_often() */
+#define RPC_CREW_MAX 4 /* threads of one crew */
+#define RPC_APART_BYTES (256u << 10) /* of records that came in on one connection and wait for a worker: no more are read meanwhile */
+#define RPC_LOOK_MS 5000 /* have files changed? */
+#define RPC_RENEW_AGAIN_MS 60000 /* after a renewal that failed */
+#define RPC_RENEW_LEAST_MS 2000 /* between two of one connection that this side begins */
+#define RPC_RENEW_MOST 60 /* in a minute that the other side begins; beyond it hears no */
 
 struct rpc_addrs {
 	uint32_t n;
@@ -61,6 +68,7 @@ struct rpc_node {
 	struct nfs4r_buf *buf;
 	uint32_t mark;
 	bool plain; /* not for the security layer: it is the layer's own */
+	bool keys; /* the last one with the session that is left (handshake.c) */
 	uint32_t answer; /* bytes that are counted in *answers until it is freed; 0: none */
 	atomic_ulong *answers;
 	/* bulk.c; of one that was given to a connection: */
@@ -86,6 +94,20 @@ enum rpc_conn_state {
 };
 
 struct rpc_peer;
+struct rpc_apart;
+
+/* Something for another thread. */
+struct rpc_work {
+	struct rpc_work *next;
+	void (*run)(struct rpc_work *w); /* on that thread */
+	void (*done)(struct rpc_work *w); /* afterwards, on the transport's; frees it */
+};
+enum rpc_crew {
+	RPC_CREW_CALLS, /* handshakes that this server begins: they may wait for others */
+	RPC_CREW_CALLED, /* handshakes that others begin */
+	RPC_CREW_RECORDS,
+	RPC_CREWS
+};
 
 struct rpc_conn {
 	uv_tcp_t tcp;
@@ -103,14 +125,35 @@ struct rpc_conn {
 	bool came; /* it was not opened here */
 	bool low_right; /* from a port that every user gets, where that matters (port.c) */
 	bool named; /* the other side has named the volume by its UUID */
+	bool proven; /* it is the server that it says it is, and more than its address says so */
 	bool stranger; /* from an address of no server: it is heard, and refused */
 	enum nfs4r_lane lane;
 	uint32_t index; /* among those of lane BULK; else 0 */
 	char from[64]; /* address of the other side, for people */
 	struct sockaddr_storage addr;
-	struct nfs4r_security_session *security;
-	bool secured; /* its handshake is done: records are wrapped */
 	uint64_t created_ms, received_ms, pinged_ms;
+
+	/* handshake.c */
+	const struct nfs4r_security_ops *ops; /* of the one who called; `none` until that is known */
+	bool chosen; /* it is */
+	struct nfs4r_security_session *security, *wraps, *unwraps; /* the last two are what is in use: during a renewal the new one, one after the other */
+	bool secured; /* its handshake is done: records are wrapped */
+	bool stepping; /* a step of it runs that others have to wait for: nothing is taken from the connection */
+	struct {
+		struct nfs4r_security_session *session; /* NULL: none is under way */
+		bool running, done; /* a step runs; the handshake is done */
+		uint64_t begun_ms, again_ms; /* the last one, or the minute of those that the other side began; not before */
+		uint32_t n; /* in that minute */
+	} renewal;
+	uint32_t works; /* that run for it, or wait: it lives until they are done */
+	bool freed; /* as soon as they are */
+
+	/* protect.c */
+	struct rpc_apart *apart; /* a worker has it; NULL: none has */
+	bool wrap_due; /* `writing` waits for a worker */
+	struct rpc_node *arrived, *arrived_tail; /* records for a worker */
+	struct rpc_node *opened; /* by one, in order, to be delivered */
+	uint64_t arrived_bytes; /* of both, and of what it has */
 
 	/* record.c: reading */
 	uint8_t *in; /* RPC_READ_BYTES; in_len of them not yet consumed */
@@ -176,11 +219,13 @@ struct rpc_peer {
 	struct rpc_bulk bulk;
 	struct rpc_warm warm;
 	uint64_t session; /* of the connections; see nfs4r.x */
+	enum nfs4r_security flavour; /* of those that came in */
 	uint64_t inc; /* of the peer, from the HELLO of the first lane */
 	uint64_t call_at_ms, backoff_ms, up_since_ms, ask_at_ms;
 	uint64_t shun_ms, shun_until_ms; /* it sent what cannot be decoded: no connection until then; 0: it did not */
 	uint64_t leave_at_ms; /* taken out: then it goes; 0 = it stays */
 	bool asking; /* a question is under way */
+	uint32_t steps; /* of handshakes with it that this server began; while one runs for a call that ended, there is no other call */
 	atomic_bool known; /* it is a server of the volume */
 	atomic_bool full; /* of its requests no more are read */
 	atomic_ulong answers; /* memory of answers to it that wait here */
@@ -188,6 +233,7 @@ struct rpc_peer {
 
 	pthread_mutex_t lock;
 	bool up;
+	enum nfs4r_security security; /* of its connections; 0: it is not up */
 	char state[NFS4R_WHY];
 	char version[64];
 	char differs[NFS4R_WHY]; /* as in its stats; under lock */
@@ -212,7 +258,11 @@ struct rpc_log_bucket {
 struct nfs4r_rpc {
 	struct nfs4r_rpc_config cfg;
 	struct nfs4r_rpc_events ev;
-	const struct nfs4r_security_ops *security;
+	uint32_t accepts; /* NFS4R_SECURITY_BIT of flavours */
+	struct nfs4r_security_setup *setups[NFS4R_SECURITY_FLAVOURS];
+	struct rpc_works *works; /* work.c; NULL: there were none */
+	bool looking; /* at files of the flavours */
+	uint64_t looked_ms;
 	struct nfs4r_endpoint self; /* where it listens */
 	struct rpc_addrs self_addrs;
 	struct rpc_peer peers[NFS4R_SERVERS_MAX + 1]; /* by id; those that are not known wait to be */
@@ -274,7 +324,10 @@ enum rpc_log_cause {
 	RPC_LOG_UP = 109,
 	RPC_LOG_REPORTED = 110,
 	RPC_LOG_WARM = 111,
-	RPC_LOG_PACE = 112
+	RPC_LOG_PACE = 112,
+	RPC_LOG_SECURITY = 113,
+	RPC_LOG_RENEWAL = 114,
+	RPC_LOG_ELSEWHERE = 115
 };
 uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr);
 
@@ -292,7 +345,8 @@ static inline uint64_t rpc_node_bytes(const struct rpc_node *n)
 }
 
 /* port.c; with security `none` */
-bool rpc_ports_matter(const struct nfs4r_rpc *rpc); /* calls come from ports below 1024 only */
+bool rpc_ports_matter(const struct nfs4r_rpc *rpc); /* calls are made from ports below 1024 */
+bool rpc_ports_heard(const struct nfs4r_rpc *rpc); /* calls with `none` are heard from such ports only */
 bool rpc_port_privileged(const struct sockaddr_storage *addr);
 /* @tcp gets a socket with the next such port of the address @from (NULL: of any). 0, or an error of libuv: EACCES without the right, EADDRINUSE: none is free. */
 int rpc_port_bind(struct nfs4r_rpc *rpc, uv_tcp_t *tcp, int family, const struct sockaddr *from);
@@ -305,6 +359,12 @@ void rpc_accepted(uv_stream_t *listener, int status); /* accept.c */
 
 /* tune.c; before the connection is asked for or listened to, as far as the socket is there, and once it stands */
 void rpc_tune(struct nfs4r_rpc *rpc, const uv_handle_t *h);
+
+/* work.c; the transport's thread */
+struct rpc_works;
+void rpc_work_begin(struct nfs4r_rpc *rpc, struct rpc_work *w, enum rpc_crew crew);
+void rpc_works_done(struct nfs4r_rpc *rpc); /* of those that have run, what is to be done */
+void rpc_works_stop(struct nfs4r_rpc *rpc); /* of all; waits for those that run */
 
 /* One of several connections that carry a lane together: the kernel takes little beyond what it sends at once. */
 void rpc_tune_shared(const uv_handle_t *h);
@@ -335,6 +395,10 @@ void rpc_conn_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns);
 void rpc_conn_flush(struct rpc_conn *c);
 /* Write c->writing, with no write pending. False: one is now, or the connection failed. */
 bool rpc_conn_write(struct rpc_conn *c, uint64_t *total);
+bool rpc_conn_write_wrapped(struct rpc_conn *c, uint64_t *total); /* the same, once it is wrapped */
+void rpc_conn_write_more(struct rpc_conn *c); /* one is done */
+void rpc_conn_leave(struct rpc_conn *c); /* one of its works is done: the last one frees what was closed meanwhile */
+void rpc_conn_tell_keys(struct rpc_conn *c); /* the last one with c->wraps; then it is the renewal's */
 void rpc_conn_resume(struct rpc_conn *c); /* end of held */
 void rpc_conn_go_on(struct rpc_conn *c); /* end of stopped, if it may go on */
 /* SIOCOUTQ: bytes that the other kernel has not acknowledged; SIOCOUTQNSD: those of them that were not sent. 0 also if it cannot be told. */
@@ -348,6 +412,8 @@ static inline bool rpc_conn_dead(const struct rpc_conn *c)
 /* Nothing more is to be taken from it now. */
 static inline bool rpc_conn_is_full(const struct rpc_conn *c)
 {
+	if (c->stepping || c->arrived_bytes > RPC_APART_BYTES)
+		return true;
 	if (c->lane == NFS4R_LANE_REQUEST)
 		return c->state == RPC_CONN_READY && atomic_load_explicit(&c->peer->full, memory_order_relaxed);
 	return rpc_pace_is_over(c);
@@ -369,6 +435,15 @@ void rpc_bulk_lost(struct rpc_conn *c, const char *why); /* one that is spare */
 void rpc_bulk_tick(struct rpc_peer *p, uint64_t now);
 void rpc_bulk_reset(struct rpc_peer *p);
 uint64_t rpc_bulk_pending(struct rpc_peer *p);
+void rpc_bulk_given(struct rpc_conn *c); /* what it was given last is among `given` now */
+
+/* protect.c */
+bool rpc_protect_apart(const struct rpc_conn *c); /* its records go through a worker */
+bool rpc_protect_here(struct rpc_conn *c, struct rpc_node *list); /* wrapped in place; false: they could not be */
+void rpc_protect_begin(struct rpc_conn *c); /* a worker wraps what is to be written, and unwraps what came */
+void rpc_protect_arrived(struct rpc_conn *c, const void *bytes, size_t len); /* a record, for a worker */
+void rpc_protect_go_on(struct rpc_conn *c); /* what a worker has opened is delivered, if it may be */
+void rpc_protect_free(struct rpc_conn *c);
 
 /* warm.c; the transport's thread */
 enum nfs4r_status rpc_warm_init(struct nfs4r_rpc *rpc); /* NFS4R_OK, NFS4R_NOMEM */
@@ -381,12 +456,25 @@ void rpc_record_read(struct rpc_conn *c, size_t n); /* they are there */
 void rpc_record_parse(struct rpc_conn *c); /* deliver what is complete */
 void rpc_record_free(struct rpc_conn *c);
 
+/* handshake.c */
+enum nfs4r_status rpc_security_start(struct nfs4r_rpc *rpc, char *why); /* of all flavours; BADCONFIG: @why */
+void rpc_security_stop(struct nfs4r_rpc *rpc);
+void rpc_security_look(struct nfs4r_rpc *rpc, uint64_t now);
+void rpc_security_warn(struct nfs4r_rpc *rpc);
+void rpc_handshake_start(struct rpc_conn *c); /* after rpc_conn_start: tokens, if any, then HELLO */
+bool rpc_handshake_none(struct rpc_conn *c, nfs4r_server_id who); /* HELLO came without one; false: that is refused */
+void rpc_token_received(struct rpc_conn *c, enum nfs4r_security flavour, const struct nfs4r_buf *token);
+void rpc_keys_received(struct rpc_conn *c);
+void rpc_renewal_finish(struct rpc_conn *c); /* a direction has changed */
+void rpc_renewal_tick(struct rpc_conn *c, uint64_t now);
+void rpc_peer_prove_again(struct rpc_peer *p); /* its keys have changed */
+
 /* hello.c */
-void rpc_hello_start(struct rpc_conn *c); /* after rpc_conn_start: tokens, if any, then HELLO */
-void rpc_token_received(struct rpc_conn *c, const struct nfs4r_buf *token);
+void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session);
 void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h);
 
 /* refusal.c */
+#define RPC_PORT_TEXT "it calls from a port that every user of its machine can use; servers call from ports below 1024 (Peer_Ports = privileged)"
 #define RPC_GONE_TEXT "server %u was removed from this volume; to bring it back, start it with an empty store and run nfs4rctl server add %u ADDRESS at a member"
 #define RPC_UNKNOWN_TEXT "server %u does not belong to this volume: run nfs4rctl server add %u ADDRESS at a member"
 void rpc_uuid_text(const uint8_t u[16], char out[40]);
@@ -420,6 +508,7 @@ void rpc_peer_tick(struct rpc_peer *p, uint64_t now);
 /* NULL: the connection failed. */
 struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t len);
 void rpc_peer_message(struct rpc_peer *p, struct nfs4r_msg *m);
-void rpc_deliver(struct rpc_conn *c, const void *bytes, size_t len);
+void rpc_deliver(struct rpc_conn *c, const void *bytes, size_t len); /* a record as it came */
+void rpc_deliver_plain(struct rpc_conn *c, const void *bytes, size_t len);
 
 #endif

@@ -5,21 +5,7 @@
  */
 #include "rpc/security.h"
 
-static const struct nfs4r_security_ops security_none = {
+const struct nfs4r_security_ops nfs4r_security_none = {
 	.flavour = NFS4R_SECURITY_NONE,
 	.name = "none",
 };
-
-static const struct nfs4r_security_ops *security_added;
-
-void nfs4r_security_add(const struct nfs4r_security_ops *ops)
-{
-	security_added = ops;
-}
-
-const struct nfs4r_security_ops *nfs4r_security_find(enum nfs4r_security flavour)
-{
-	if (security_added && security_added->flavour == flavour)
-		return security_added;
-	return flavour == NFS4R_SECURITY_NONE ? &security_none : NULL;
-}

@@ -39,6 +39,8 @@ enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t 
 		if (a->id == 0 || a->id > NFS4R_SERVERS_MAX || a->port == 0 || a->host[0] == '\0' ||
 		    !memchr(a->host, '\0', sizeof(a->host)))
 			return rpc_bad_config(why, "server %u needs an id from 1 to %u, a host and a port", a->id, NFS4R_SERVERS_MAX);
+		if (a->nkeys > NFS4R_KEYS_MAX)
+			return rpc_bad_config(why, "server %u has %u keys; the maximum is %u", a->id, a->nkeys, NFS4R_KEYS_MAX);
 		if (privileged && a->port >= NFS4R_PORTS_PRIVILEGED)
 			return rpc_bad_config(why, "server %u listens on port %u, which every user of its machine can use: write Port = %u, or another one below %u", a->id, a->port,
 					      NFS4R_PORT_DEFAULT, NFS4R_PORTS_PRIVILEGED);
@@ -115,6 +117,14 @@ static const struct nfs4r_endpoint *list_find(const struct nfs4r_rpc_servers *li
 	return NULL;
 }
 
+/* A connection that was proved with a key that is no longer there ends. */
+static void keys_change(struct rpc_peer *p, const struct nfs4r_endpoint *ep)
+{
+	p->ep.nkeys = ep->nkeys;
+	memcpy(p->ep.key, ep->key, sizeof(p->ep.key));
+	rpc_peer_prove_again(p);
+}
+
 static void peer_change(struct nfs4r_rpc *rpc, nfs4r_server_id id, const struct nfs4r_endpoint *ep)
 {
 	struct rpc_peer *p = &rpc->peers[id];
@@ -127,6 +137,7 @@ static void peer_change(struct nfs4r_rpc *rpc, nfs4r_server_id id, const struct 
 	}
 	if (p->known && p->ep.port == ep->port && strcmp(p->ep.host, ep->host) == 0) {
 		p->leave_at_ms = 0;
+		keys_change(p, ep);
 		return;
 	}
 	if (p->known)

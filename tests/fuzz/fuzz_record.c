@@ -103,7 +103,8 @@ static struct nfs4r_rpc *transport_new(void)
 	}
 	nfs4r_rpc_compare(&rpc->cfg, "Key", "value", false);
 	rpc->ev = (struct nfs4r_rpc_events){ .ctx = rpc, .up = up, .down = down, .message = message, .log = note };
-	rpc->security = nfs4r_security_find(NFS4R_SECURITY_NONE);
+	rpc->accepts = NFS4R_SECURITY_BIT(NFS4R_SECURITY_NONE);
+	rpc->cfg.any_port = true;
 	FUZZ_CHECK(uv_loop_init(&rpc->loop) == 0 && uv_async_init(&rpc->loop, &rpc->wake, NULL) == 0);
 	uv_timer_init(&rpc->loop, &rpc->tick);
 	rpc->ping_ms = rpc->handshake_ms = 1000;
@@ -132,8 +133,7 @@ static struct rpc_conn *accepted(struct nfs4r_rpc *rpc)
 	FUZZ_CHECK(c);
 	c->addr = rpc->peers[3].addrs.a[0];
 	rpc_addr_text(&c->addr, c->from, sizeof(c->from));
-	c->state = RPC_CONN_HELLO;
-	rpc_hello_start(c);
+	rpc_handshake_start(c);
 	return c;
 }
 

@@ -8,7 +8,6 @@
 #include "lib/unit.h"
 
 #include "contract/rpc/fake.h"
-#include "rpc/security.h"
 #include "xdr_map.h"
 
 static struct world *one_of_two(void)
@@ -514,84 +513,6 @@ static void test_lanes_of_two_attempts(void **state)
 	free(w);
 }
 
-/* ---- the seam for security, with a layer that counts and turns bits over ---- */
-
-struct nfs4r_security_session {
-	int step;
-};
-
-static struct nfs4r_security_session *turn_open(const struct nfs4r_rpc_config *cfg,
-						const struct nfs4r_endpoint *peer)
-{
-	return calloc(1, sizeof(struct nfs4r_security_session));
-}
-
-/* Caller: "a"; called: "b"; caller: "c". */
-static enum nfs4r_status turn_handshake(struct nfs4r_security_session *s, const void *in, size_t len,
-					struct nfs4r_buf **out, char *why)
-{
-	char got = in && len == 1 ? *(const char *)in : 0;
-
-	if (got == 'c')
-		return NFS4R_OK;
-	if (got > 'b' || (in && len != 1)) {
-		strcpy(why, "bad token");
-		return NFS4R_ACCES;
-	}
-	got = got ? (char)(got + 1) : 'a';
-	*out = nfs4r_buf_copy(&got, 1);
-	return got == 'c' ? NFS4R_OK : NFS4R_DELAY;
-}
-
-static struct nfs4r_buf *turn(struct nfs4r_security_session *s, const void *bytes, size_t len)
-{
-	struct nfs4r_buf *b = nfs4r_buf_copy(bytes, (uint32_t)len);
-
-	for (size_t i = 0; i < len; i++)
-		b->data[i] = (uint8_t)~b->data[i];
-	return b;
-}
-
-static void turn_close(struct nfs4r_security_session *s)
-{
-	free(s);
-}
-
-static void test_security_layer(void **state)
-{
-	static const struct nfs4r_security_ops turning = { 2, "turning", turn_open, turn_handshake,
-							   turn, turn, 0, turn_close };
-	struct world *w = malloc(sizeof(*w));
-	struct nfs4r_msg *m = calloc(1, sizeof(*m));
-
-	nfs4r_security_add(&turning);
-	world_init(w, 2);
-	for (int i = 0; i < 2; i++)
-		w->s[i].cfg.security = 2;
-	world_start_all(w);
-	world_wait_all_up(w);
-	m->type = NFS4R_MSG_VERIFY;
-	for (uint64_t i = 1; i <= 1000; i++) {
-		m->verify.id = i;
-		assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 2, NFS4R_LANE_REQUEST, m), NFS4R_OK);
-	}
-	world_wait(&w->s[1], w_s->last_question == 1000);
-	world_fini(w);
-	/* One with, one without: both say so. */
-	for (int with = 0; with < 2; with++) {
-		world_init(w, 2);
-		w->s[with].cfg.security = 2;
-		world_start_all(w);
-		for (int i = 0; i < 2; i++)
-			world_wait(&w->s[i], strstr(w_s->log, "security differs"));
-		world_wait(&w->s[1], world_state_has(w_s, 1, "security differs"));
-		world_fini(w);
-	}
-	nfs4r_security_add(NULL);
-	free(m);
-	free(w);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -611,7 +532,6 @@ int main(void)
 		cmocka_unit_test(test_one_lane_takes_all_down),
 		cmocka_unit_test(test_second_connection_replaces),
 		cmocka_unit_test(test_lanes_of_two_attempts),
-		cmocka_unit_test(test_security_layer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

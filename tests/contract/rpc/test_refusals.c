@@ -236,7 +236,7 @@ static void test_wrong_server_set(void **state)
 	struct world *w = two();
 
 	w->s[1].cfg.nservers = 3;
-	w->s[1].cfg.servers[2] = (struct nfs4r_endpoint){ 3, "127.0.0.3", 5555 };
+	w->s[1].cfg.servers[2] = (struct nfs4r_endpoint){ .id = 3, .host = "127.0.0.3", .port = 5555 };
 	refused_both_sides(w, "server lists differ", " 3:5555", "same list");
 }
 

@@ -119,7 +119,7 @@ static void check_transport(const struct vector *v, const struct nfs4r_buf *b)
 	v->make(&m);
 	assert_int_equal(nfs4r_transport_msg_decode(b->data, b->len, 1, &d), NFS4R_OK);
 	if (m.type == NFS4R_MSG_TOKEN || m.type == NFS4R_MSG_PADDING) {
-		eq = d.opaque->len == m.opaque->len &&
+		eq = d.security == m.security && d.opaque->len == m.opaque->len &&
 			!memcmp(d.opaque->data, m.opaque->data, m.opaque->len);
 	} else {
 		eq = memcmp(&m, &d, sizeof(m)) == 0;

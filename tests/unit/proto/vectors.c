@@ -849,7 +849,15 @@ static void make_token(void *p)
 	struct nfs4r_transport_msg_body *m = p;
 
 	m->type = NFS4R_MSG_TOKEN;
+	m->security = 2;
 	m->opaque = bytes(5, 0x80);
+}
+
+static void make_keys(void *p)
+{
+	struct nfs4r_transport_msg_body *m = p;
+
+	m->type = NFS4R_MSG_KEYS;
 }
 
 static void make_number(void *p)
@@ -924,5 +932,6 @@ const struct vector vectors[] = {
 	{ "number", VECTOR_TRANSPORT, make_number },
 	{ "taken", VECTOR_TRANSPORT, make_taken },
 	{ "padding", VECTOR_TRANSPORT, make_padding },
+	{ "keys", VECTOR_TRANSPORT, make_keys },
 };
 const unsigned vector_count = sizeof(vectors) / sizeof(vectors[0]);
