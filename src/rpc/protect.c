@@ -131,6 +131,8 @@ static void records_back(struct rpc_conn *c, struct rpc_apart *a)
 {
 	struct rpc_node *last = a->left;
 
+	if (!a->open) /* there may be some that wait to be delivered */
+		return;
 	c->opened = a->open;
 	while (last && last->next)
 		last = last->next;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "lib/unit.h"
 
 #include "contract/rpc/traffic.h"
@@ -78,6 +79,20 @@ static enum nfs4r_status say(struct nfs4r_security_step *step, char what, uint8_
 
 	step->out = nfs4r_buf_copy(token, 2);
 	return st;
+}
+
+/* Caller: 'a' and its key; called: 'd', and it is content, as with GSSAPI. */
+static enum nfs4r_status seam_two_steps(struct nfs4r_security_session *s, struct nfs4r_security_step *step)
+{
+	const uint8_t *in = step->in;
+
+	if (!in) {
+		s->key = (uint8_t)(1 + atomic_fetch_add(&counter, 1) % 255);
+		return say(step, 'a', s->key, NFS4R_DELAY);
+	}
+	s->key = in[1];
+	usleep(in[0] == 'd' ? 3000 : 0); /* what came right behind that token comes meanwhile */
+	return in[0] == 'a' ? say(step, 'd', s->key, NFS4R_OK) : NFS4R_OK;
 }
 
 /* Caller: 'a' and its key; called: 'b'; caller: 'c', and is content as in TLS 1.3. */
@@ -155,12 +170,13 @@ static void seam_close(struct nfs4r_security_session *s)
 	free(s);
 }
 
-#define TABLE(number, apart)                                                                                                                          \
-	{                                                                                                                                             \
-		.flavour = number, .name = "turning", .blocks = apart, .costs = apart, .overhead = 5, .open = seam_open, .handshake = seam_handshake, \
-		.is_server = seam_is_server, .is_due = seam_is_due, .wrap = seam_wrap, .unwrap = seam_unwrap, .close = seam_close                     \
+#define TABLE(number, apart, shake)                                                                                                          \
+	{                                                                                                                                    \
+		.flavour = number, .name = "turning", .blocks = apart, .costs = apart, .overhead = 5, .open = seam_open, .handshake = shake, \
+		.is_server = seam_is_server, .is_due = seam_is_due, .wrap = seam_wrap, .unwrap = seam_unwrap, .close = seam_close            \
 	}
-static const struct nfs4r_security_ops here = TABLE(OURS, false), apart = TABLE(OURS, true), second = TABLE(SECOND, true);
+static const struct nfs4r_security_ops here = TABLE(OURS, false, seam_handshake), apart = TABLE(OURS, true, seam_handshake), second = TABLE(SECOND, true, seam_handshake),
+				       two_steps = TABLE(OURS, true, seam_two_steps);
 
 static void begin(const struct nfs4r_security_ops *ops)
 {
@@ -358,6 +374,35 @@ static void test_renewed_apart(void **state)
 	renewed_under_traffic(&apart);
 }
 
+/* The called side changes its keys right behind the token that makes the other one content. */
+static void test_renewed_in_two_steps(void **state)
+{
+	renewed_under_traffic(&two_steps);
+}
+
+/* A lane that is paused while a worker has its records goes on afterwards, with nothing lost. */
+static void test_paused_lane(void **state)
+{
+	struct world *w;
+
+	begin(&apart);
+	w = world_of(2, OURS);
+	world_start_all(w);
+	world_wait_all_up(w);
+	struct traffic to = { w, 0, 1, 0, 0, 0 };
+
+	for (int round = 0; round < 20; round++) {
+		nfs4r_rpc_pause(w->s[1].rpc, 1, true);
+		for (int i = 0; i < 20; i++)
+			traffic_question(&to);
+		traffic_entry(&to, 1000);
+		world_wait(&w->s[1], w_s->last_entry == to.entries);
+		nfs4r_rpc_pause(w->s[1].rpc, 1, false);
+		traffic_arrived(&to);
+	}
+	end(w);
+}
+
 /* The other side does not take what a renewal proves: what was proved before stays. */
 static void test_renewal_refused(void **state)
 {
@@ -461,6 +506,8 @@ int main(void)
 		cmocka_unit_test(test_somebody_else),
 		cmocka_unit_test(test_renewed_here),
 		cmocka_unit_test(test_renewed_apart),
+		cmocka_unit_test(test_renewed_in_two_steps),
+		cmocka_unit_test(test_paused_lane),
 		cmocka_unit_test(test_renewal_refused),
 		cmocka_unit_test(test_who_takes_what),
 		cmocka_unit_test(test_accepting_none_is_said),
