@@ -11,7 +11,7 @@ set -euo pipefail
 
 PKG_BUILD="gcc libc6-dev make cmake ninja-build pkg-config bison flex patch rpcsvc-proto
 	libkrb5-dev liburcu-dev libdbus-1-dev libcap-dev libblkid-dev uuid-dev libacl1-dev
-	libnfsidmap-dev libjemalloc-dev liblmdb-dev libuv1-dev libcmocka-dev libjansson-dev nettle-dev uthash-dev spin tcc
+	libnfsidmap-dev libjemalloc-dev liblmdb-dev libuv1-dev libcmocka-dev libjansson-dev nettle-dev libssl-dev uthash-dev spin tcc
 	clang-14 libclang-rt-14-dev llvm-14"
 PKG_LINT="shellcheck pyflakes3 clang-format-14 clang-tidy-14 gcovr"
 PKG_FETCH="ca-certificates dpkg-dev debian-archive-keyring"

@@ -14,7 +14,7 @@ SUITE=bookworm
 DIR=$DEPS/debian-12
 # Whatever the package's Depends name, with a margin; a dependency that is not among them fails the test with apt's own line.
 RUNTIME="libtirpc-common libacl1 libblkid1 libcap2 libdbus-1-3 libgssapi-krb5-2 libjansson4 libjemalloc2 libkrb5-3 liblmdb0 libmount1
-	libnettle8 libnfsidmap1 libnfsidmap-regex liburcu8 libuuid1 libuv1 libwbclient0"
+	libnettle8 libnfsidmap1 libnfsidmap-regex libssl3 liburcu8 libuuid1 libuv1 libwbclient0"
 
 key() { cat "$ROOT/scripts/minimal-debian.sh" | sha256sum | cut -c1-64; }
 

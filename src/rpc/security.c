@@ -6,6 +6,7 @@
 
 static const struct nfs4r_security_ops *const built_in[NFS4R_SECURITY_FLAVOURS] = {
 	[NFS4R_SECURITY_NONE] = &nfs4r_security_none,
+	[NFS4R_SECURITY_TLS] = &nfs4r_security_tls,
 };
 
 static const struct nfs4r_security_ops *added[NFS4R_SECURITY_FLAVOURS];

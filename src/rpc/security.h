@@ -59,7 +59,7 @@ struct nfs4r_security_ops {
 	void (*close)(struct nfs4r_security_session *s);
 };
 
-extern const struct nfs4r_security_ops nfs4r_security_none;
+extern const struct nfs4r_security_ops nfs4r_security_none, nfs4r_security_tls;
 
 /* Makes a table known, in place of the one of its flavour, before any transport starts. NULL: only those of this build are known again. For tests. */
 void nfs4r_security_add(const struct nfs4r_security_ops *ops);

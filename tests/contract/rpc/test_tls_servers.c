@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Servers with Peer_Security = tls: who is let in, what somebody on the way can do, and how keys and flavours change while they work. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "lib/unit.h"
+
+#include "contract/rpc/fake.h"
+#include "contract/rpc/pki.h"
+#include "contract/rpc/proxy.h"
+#include "contract/rpc/traffic.h"
+
+#define MAX 4
+#define NONE_TOO NFS4R_SECURITY_BIT(NFS4R_SECURITY_NONE)
+
+static EVP_PKEY *keys[MAX + 1]; /* by server; the last one is a new one */
+
+static int keys_make(void **state)
+{
+	for (int i = 0; i <= MAX; i++)
+		keys[i] = pki_key();
+	return 0;
+}
+
+static int keys_free(void **state)
+{
+	for (int i = 0; i <= MAX; i++)
+		EVP_PKEY_free(keys[i]);
+	return 0;
+}
+
+/* Server with index @i shows the key @of from now on. */
+static void show(struct world *w, uint32_t i, uint32_t of)
+{
+	const struct pki_cert says = { .name = "nfs4r" };
+	struct nfs4r_rpc_config *cfg = &w->s[i].cfg;
+	X509 *cert = pki_sign(keys[of], &says);
+	char name[32];
+
+	snprintf(name, sizeof(name), "cert%u", i);
+	snprintf(cfg->tls_certificate, sizeof(cfg->tls_certificate), "%s", pki_path(name));
+	snprintf(name, sizeof(name), "key%u", i);
+	snprintf(cfg->tls_key, sizeof(cfg->tls_key), "%s", pki_path(name));
+	pki_save_key(cfg->tls_key, keys[of], 0600);
+	pki_save_cert(cfg->tls_certificate, cert, NULL);
+	X509_free(cert);
+}
+
+/* Everybody has a key, and knows those of all. */
+static struct world *world_of(uint32_t n, enum nfs4r_security security)
+{
+	struct world *w = malloc(sizeof(*w));
+
+	world_init(w, n);
+	for (uint32_t i = 0; i < n; i++) {
+		w->s[i].cfg.security = security;
+		w->s[i].cfg.connections = 2;
+		show(w, i, i);
+		for (uint32_t k = 0; k < n; k++) {
+			w->s[i].cfg.servers[k].nkeys = 1;
+			pki_fingerprint(keys[k], &w->s[i].cfg.servers[k].key[0]);
+		}
+	}
+	return w;
+}
+
+static void end(struct world *w)
+{
+	world_fini(w);
+	free(w);
+}
+
+static void test_up(void **state)
+{
+	struct world *w = world_of(3, NFS4R_SECURITY_TLS);
+	struct nfs4r_rpc_peer_stats st;
+
+	world_start_all(w);
+	world_wait_all_up(w);
+	struct traffic to = { w, 0, 1, 0, 0, 0 }, back = { w, 1, 0, 0, 0, 0 };
+
+	traffic_some(&to, 200);
+	traffic_some(&back, 200);
+	traffic_entry(&to, NFS4R_IO_MAX);
+	traffic_arrived(&to);
+	traffic_arrived(&back);
+	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st));
+	assert_int_equal(st.security, NFS4R_SECURITY_TLS);
+	assert_int_equal(world_logged(&w->s[0], "security tls"), 2);
+	end(w);
+}
+
+/* ---- who is not let in ---- */
+
+/* Server 3's key under the name of server 2. */
+static void test_another_servers_key(void **state)
+{
+	struct world *w = world_of(3, NFS4R_SECURITY_TLS);
+
+	show(w, 1, 2);
+	world_start(w, 0);
+	world_start(w, 1);
+	world_wait(&w->s[0], strstr(w_s->log, "refused server 2 (127.0.0.2"));
+	assert_int_equal(world_logged(&w->s[0], "is of server 3"), 1);
+	world_wait(&w->s[0], world_state_has(w_s, 2, "says that it is server 2"));
+	world_wait(&w->s[1], world_state_has(w_s, 1, "security differs, or its handshake failed"));
+	assert_int_equal(world_logged(&w->s[1], "is of server 3"), 0);
+	assert_int_equal(world_get(&w->s[0], w_s->ups[2]) + world_get(&w->s[1], w_s->ups[1]), 0);
+	end(w);
+}
+
+/* A key that the volume does not know, or not any more. */
+static void test_unknown_key(void **state)
+{
+	struct world *w = world_of(2, NFS4R_SECURITY_TLS);
+
+	w->s[0].cfg.servers[1].nkeys = 0;
+	world_start_all(w);
+	world_wait(&w->s[0], strstr(w_s->log, "a caller shows server 1 the certificate"));
+	world_wait(&w->s[1], world_state_has(w_s, 1, "security differs, or its handshake failed"));
+	assert_int_equal(world_get(&w->s[0], w_s->ups[2]), 0);
+	end(w);
+}
+
+/* The number of a cause, and no text. */
+static void hears_nothing(int fd, uint32_t cause)
+{
+	struct nfs4r_transport_msg_body m;
+
+	assert_true(fake_hear(fd, &m));
+	assert_int_equal(m.type, NFS4R_MSG_REFUSED);
+	assert_int_equal(m.refused.cause, cause);
+	assert_string_equal(m.refused.text, "");
+	assert_true(raw_closed(fd, WORLD_WAIT_MS));
+	close(fd);
+}
+
+static void test_a_caller_without_security(void **state)
+{
+	struct world *w = world_of(2, NFS4R_SECURITY_TLS);
+	struct nfs4r_hello h;
+	int fd;
+
+	world_start(w, 0);
+	fake_hello(&h, &w->s[1], &w->s[0]);
+	h.security = NFS4R_SECURITY_NONE;
+	fd = raw_connect("127.0.0.2", &w->s[0].cfg.servers[0]);
+	fake_tell_hello(fd, &h);
+	hears_nothing(fd, NFS4R_REFUSED_SECURITY);
+	assert_int_equal(world_logged(&w->s[0], "security differs: it calls with Peer_Security = none"), 1);
+	assert_false(world_state_has(&w->s[0], 2, "up"));
+	end(w);
+}
+
+static void test_garbage_as_a_token(void **state)
+{
+	struct world *w = world_of(2, NFS4R_SECURITY_TLS);
+	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_TOKEN, .security = NFS4R_SECURITY_TLS };
+
+	world_start(w, 0);
+	for (int i = 0; i < 3; i++) {
+		int fd = raw_connect("127.0.0.2", &w->s[0].cfg.servers[0]);
+
+		m.security = i < 2 ? NFS4R_SECURITY_TLS : NFS4R_SECURITY_KRB5P;
+		m.opaque = nfs4r_buf_copy("GET / HTTP/1.1\r\n\r\n", 18);
+		fake_tell(fd, &m);
+		nfs4r_buf_put(m.opaque);
+		if (i == 1) { /* and another one before the first is looked at */
+			m.opaque = nfs4r_buf_copy("x", 1);
+			fake_tell(fd, &m);
+			nfs4r_buf_put(m.opaque);
+		}
+		hears_nothing(fd, NFS4R_REFUSED_SECURITY);
+	}
+	end(w);
+}
+
+/* Where none is taken, too, it is taken from ports of root only, unless Peer_Ports = any. */
+static void test_none_from_any_port(void **state)
+{
+	struct world *w = world_of(2, NFS4R_SECURITY_TLS);
+	struct nfs4r_hello h;
+	int fd;
+
+	w->s[0].cfg.any_port = false;
+	w->s[0].cfg.security_accept = NONE_TOO;
+	world_start(w, 0);
+	fake_hello(&h, &w->s[1], &w->s[0]);
+	h.security = NFS4R_SECURITY_NONE;
+	fd = raw_connect("127.0.0.2", &w->s[0].cfg.servers[0]);
+	fake_tell_hello(fd, &h);
+	hears_nothing(fd, NFS4R_REFUSED_PORT);
+	world_start(w, 1); /* with tls the port is of no account */
+	world_wait(&w->s[0], w_s->up[2]);
+	end(w);
+}
+
+/* ---- somebody on the way ---- */
+
+/* Server 2 finds server 1 at the proxy, and calls from there. */
+static struct world *world_behind(struct proxy *p)
+{
+	struct world *w = world_of(2, NFS4R_SECURITY_TLS);
+	struct nfs4r_endpoint at = w->s[0].cfg.servers[0];
+
+	strcpy(at.host, "127.0.0.9");
+	for (int i = 0; i < 2; i++) {
+		w->s[i].cfg.view = 1; /* else the lists have to be the same */
+		w->s[i].cfg.connections = 1;
+	}
+	proxy_start(p, &at, &w->s[0].cfg.servers[0]);
+	strcpy(w->s[1].cfg.servers[0].host, at.host);
+	world_start_all(w);
+	world_wait_all_up(w);
+	return w;
+}
+
+/* NAT: the address is not the one of the server, and its key is. */
+static void test_another_address(void **state)
+{
+	struct proxy p;
+	struct world *w = world_behind(&p);
+
+	assert_int_equal(world_logged(&w->s[0], "which is no address of 127.0.0.2: it is let in"), 1);
+	end(w);
+	proxy_stop(&p);
+}
+
+static void nudge(struct world *w, uint32_t from, uint32_t to, uint64_t number)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+
+	m->type = NFS4R_MSG_VERIFY;
+	m->verify.id = number;
+	(void)nfs4r_rpc_send(w->s[from].rpc, (nfs4r_server_id)(to + 1), NFS4R_LANE_REQUEST, m); /* until it is down */
+	free(m);
+}
+
+/* Whatever is done to a record, the connections end, and nothing is delivered that was not sent, or twice, or out of order: the world looks at that. */
+static void test_attacks_on_records(void **state)
+{
+	struct proxy p;
+	struct world *w = world_behind(&p);
+
+	for (int round = 0; round < 4 * (PROXY_ACTIONS - 1); round++) {
+		uint32_t dir = (uint32_t)round % 2, from = !dir, to = dir; /* direction 0 is that of server 2, who calls */
+		uint32_t downs = (uint32_t)world_get(&w->s[to], w_s->downs[from + 1]);
+		struct traffic t = { w, from, to, 0, 0, 0 };
+
+		world_get(&w->s[to], w_s->bytes = 0);
+		traffic_some(&t, 20);
+		traffic_arrived(&t);
+		atomic_store(&p.direction, (int)dir);
+		atomic_store(&p.bit, (unsigned)round * 104729u);
+		atomic_store(&p.action, 1 + round / 4);
+		for (uint64_t n = t.questions + 1; world_get(&w->s[to], w_s->downs[from + 1]) == downs; n++) {
+			assert_true(n < t.questions + 100000);
+			nudge(w, from, to, n);
+			usleep(500); /* pace of the loop, nothing depends on it */
+		}
+		world_wait(&w->s[from], w_s->downs[to + 1] == downs + 1);
+		atomic_store(&p.closed, false);
+		world_wait(&w->s[to], w_s->ups[from + 1] == downs + 2);
+		world_wait(&w->s[from], w_s->ups[to + 1] == downs + 2);
+	}
+	end(w);
+	proxy_stop(&p);
+}
+
+/* ---- changes ---- */
+
+static void list_of(struct world *w, struct nfs4r_rpc_servers *list)
+{
+	memset(list, 0, sizeof(*list));
+	list->view = 1;
+	list->n = w->n;
+	memcpy(list->list, w->s[0].cfg.servers, sizeof(list->list));
+}
+
+static void list_give(struct world *w, const struct nfs4r_rpc_servers *list)
+{
+	char why[NFS4R_WHY];
+
+	for (uint32_t i = 0; i < w->n; i++)
+		assert_int_equal(nfs4r_rpc_set_servers(w->s[i].rpc, list, why), NFS4R_OK);
+}
+
+static uint32_t all_downs(struct world *w)
+{
+	return (uint32_t)(world_get(&w->s[0], w_s->downs[2]) + world_get(&w->s[1], w_s->downs[1]));
+}
+
+/* From one key to the next with both known for a while: no connection ends. A key that is taken away while it is in use: all of its connections end. */
+static void test_key_changes(void **state)
+{
+	struct world *w = world_of(2, NFS4R_SECURITY_TLS);
+	struct nfs4r_rpc_servers list;
+
+	world_start_all(w);
+	world_wait_all_up(w);
+	list_of(w, &list);
+	list.list[1].nkeys = 2;
+	pki_fingerprint(keys[MAX], &list.list[1].key[1]);
+	list_give(w, &list);
+	show(w, 1, MAX);
+	for (uint32_t i = 0; i < 2; i++) /* lanes CONTROL and REQUEST, and two connections of BULK */
+		world_wait(&w->s[i], ({
+			const char *at = w_s->log;
+			int n = 0;
+			while ((at = strstr(at, "was renewed")) != NULL)
+				n++, at++;
+			n >= 4;
+		}));
+	list.list[1].nkeys = 1;
+	pki_fingerprint(keys[MAX], &list.list[1].key[0]);
+	list_give(w, &list);
+	struct traffic to = { w, 0, 1, 0, 0, 0 }, back = { w, 1, 0, 0, 0, 0 };
+
+	traffic_some(&to, 50);
+	traffic_some(&back, 50);
+	traffic_arrived(&to);
+	traffic_arrived(&back);
+	assert_int_equal(all_downs(w), 0);
+	pki_fingerprint(keys[1], &list.list[1].key[0]); /* not the one it shows */
+	list_give(w, &list);
+	world_wait(&w->s[0], w_s->downs[2] == 1);
+	world_wait(&w->s[0], strstr(w_s->log, "is of no server of the volume"));
+	end(w);
+}
+
+/* The steps of docs/security.md: at each one server after the other is started again, and all come up. */
+static void test_from_none_to_tls(void **state)
+{
+	static const struct {
+		enum nfs4r_security security;
+		uint32_t accept;
+	} steps[] = {
+		{ NFS4R_SECURITY_NONE, NFS4R_SECURITY_BIT(NFS4R_SECURITY_TLS) },
+		{ NFS4R_SECURITY_TLS, NONE_TOO },
+		{ NFS4R_SECURITY_TLS, 0 },
+	};
+	struct world *w = world_of(3, NFS4R_SECURITY_NONE);
+	struct nfs4r_rpc_peer_stats st;
+
+	world_start_all(w);
+	world_wait_all_up(w);
+	for (size_t step = 0; step < sizeof(steps) / sizeof(steps[0]); step++) {
+		for (uint32_t i = 0; i < 3; i++) {
+			world_stop(w, i);
+			for (uint32_t k = 0; k < 3; k++)
+				if (k != i)
+					world_wait(&w->s[k], !w_s->up[i + 1]);
+			w->s[i].cfg.security = steps[step].security;
+			w->s[i].cfg.security_accept = steps[step].accept;
+			w->s[i].cfg.inc += 1000;
+			world_start(w, i);
+			world_wait_all_up(w);
+		}
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		for (uint32_t k = 0; k < 3; k++) {
+			if (i == k)
+				continue;
+			assert_true(nfs4r_rpc_get_stats(w->s[i].rpc, (nfs4r_server_id)(k + 1), &st));
+			assert_int_equal(st.security, NFS4R_SECURITY_TLS);
+		}
+	}
+	end(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_up),
+		cmocka_unit_test(test_another_servers_key),
+		cmocka_unit_test(test_unknown_key),
+		cmocka_unit_test(test_a_caller_without_security),
+		cmocka_unit_test(test_garbage_as_a_token),
+		cmocka_unit_test(test_none_from_any_port),
+		cmocka_unit_test(test_another_address),
+		cmocka_unit_test(test_attacks_on_records),
+		cmocka_unit_test(test_key_changes),
+		cmocka_unit_test(test_from_none_to_tls),
+	};
+
+	return cmocka_run_group_tests(tests, keys_make, keys_free);
+}
