@@ -1,4 +1,4 @@
-# Libraries from outside, as imported targets: ntirpc, lmdb, uv, urcu, jansson, nettle, openssl, gssapi, cmocka, uuid.
+# Libraries from outside, as imported targets: ntirpc, lmdb, uv, urcu, jansson, nettle, openssl, gssapi, krb5, cmocka, uuid.
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -22,6 +22,7 @@ nfs4r_pkg(jansson jansson)
 nfs4r_pkg(nettle nettle)
 nfs4r_pkg(openssl openssl)
 nfs4r_pkg(gssapi krb5-gssapi)
+nfs4r_pkg(krb5 krb5)
 nfs4r_pkg(cmocka cmocka)
 nfs4r_pkg(uuid uuid)
 

@@ -89,7 +89,7 @@ static void step_done(struct rpc_work *work)
 		failed_late(w);
 	if (!rpc_conn_dead(c) && !atomic_load(&c->rpc->stopping)) {
 		if (w->step.note[0])
-			rpc_log_often(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_SECURITY, 0, NULL), w->step.note, "%s", w->step.note);
+			rpc_log_often(c->rpc, w->step.plain ? NFS4R_LOG_INFO : NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_SECURITY, 0, NULL), w->step.note, "%s", w->step.note);
 		if (w->renews)
 			renewal_stepped(c, w);
 		else
@@ -386,6 +386,12 @@ void rpc_renewal_finish(struct rpc_conn *c)
 
 void rpc_renewal_tick(struct rpc_conn *c, uint64_t now)
 {
+	char why[NFS4R_WHY];
+
+	if (c->ops->has_ended && c->ops->has_ended(c->security, why)) {
+		rpc_conn_fail(c, "%s", why);
+		return;
+	}
 	if (!c->ops->is_due || c->state != RPC_CONN_READY || c->paused || c->renewal.session || now < c->renewal.again_ms || !c->ops->is_due(c->security))
 		return;
 	c->renewal.again_ms = now + (c->caller ? RPC_RENEW_LEAST_MS : RPC_RENEW_AGAIN_MS);

@@ -74,6 +74,7 @@ struct nfs4r_rpc_config { /* defaults of what has a key: base/config.def */
 	uint64_t tls_rekey_records; /* of TLS that are sent with one key; for tests. 0: 2^23 */
 	char krb5_keytab[1024]; /* "": that of the system */
 	char krb5_service[64];
+	char krb5_principal[NFS4R_SERVERS_MAX + 1][192]; /* by server; "": krb5_service, and the host */
 	bool any_port; /* security none: servers may listen on, and call from, any port, as any local user can. Default: only ports below 1024, which needs root or CAP_NET_BIND_SERVICE */
 	struct {
 		uint32_t lease_ms, silence_ms, drift_permille;

@@ -7,6 +7,8 @@
 static const struct nfs4r_security_ops *const built_in[NFS4R_SECURITY_FLAVOURS] = {
 	[NFS4R_SECURITY_NONE] = &nfs4r_security_none,
 	[NFS4R_SECURITY_TLS] = &nfs4r_security_tls,
+	[NFS4R_SECURITY_KRB5I] = &nfs4r_security_krb5i,
+	[NFS4R_SECURITY_KRB5P] = &nfs4r_security_krb5p,
 };
 
 static const struct nfs4r_security_ops *added[NFS4R_SECURITY_FLAVOURS];

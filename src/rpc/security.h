@@ -8,7 +8,7 @@
  *
  * Threads: `handshake` and `look` run on a thread made for them where `blocks` is set, so they may wait for a KDC, a name service or a disk. `wrap` and `unwrap` of
  * the lanes REQUEST and BULK run on workers where `costs` is set. All other calls are made on the transport's thread and must not block. No two calls
- * for one session run at the same time, but `is_server` and `is_due`, which read what the handshake left. `start` and `stop` are called before and after everything else.
+ * for one session run at the same time, but `is_server`, `is_due` and `has_ended`, which read what the handshake left. `start` and `stop` are called before and after everything else.
  *
  * A session outlives its connection while a call for it runs. `close` follows that call.
  */
@@ -28,6 +28,7 @@ struct nfs4r_security_step {
 	struct nfs4r_buf *out; /* a token to send, with one reference; NULL: none */
 	char why[NFS4R_WHY]; /* of a refusal: who, the cause, and what to do */
 	char note[NFS4R_WHY]; /* "", or a line for the log, whatever the outcome */
+	bool plain; /* the note is no warning */
 };
 
 struct nfs4r_security_ops {
@@ -53,6 +54,8 @@ struct nfs4r_security_ops {
 	enum nfs4r_status (*is_server)(const struct nfs4r_security_session *s, const struct nfs4r_endpoint *claimed, char *why);
 	/* The session should be renewed: its end comes near, or what it was proved with was replaced. Asked a few times a second. */
 	bool (*is_due)(const struct nfs4r_security_session *s);
+	/* It is over, and was not renewed: the connection ends with @why (NFS4R_WHY bytes). Asked as is_due is. */
+	bool (*has_ended)(const struct nfs4r_security_session *s, char *why);
 	/* New buffers with one reference; NULL: out of memory, or not authentic. A record comes out whole, as it went in, or not at all. */
 	struct nfs4r_buf *(*wrap)(struct nfs4r_security_session *s, const void *bytes, size_t len);
 	struct nfs4r_buf *(*unwrap)(struct nfs4r_security_session *s, const void *bytes, size_t len);
@@ -60,6 +63,7 @@ struct nfs4r_security_ops {
 };
 
 extern const struct nfs4r_security_ops nfs4r_security_none, nfs4r_security_tls;
+extern const struct nfs4r_security_ops nfs4r_security_krb5i, nfs4r_security_krb5p;
 
 /* Makes a table known, in place of the one of its flavour, before any transport starts. NULL: only those of this build are known again. For tests. */
 void nfs4r_security_add(const struct nfs4r_security_ops *ops);
