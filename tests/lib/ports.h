@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 /*
- * Below 32768: from there on the kernel gives ports to connections, and may while a server is down. Two ranges, so that
- * tests of the transport, which take many at a time, do not meet those of the engine.
+ * Below 32768: from there on the kernel gives ports to connections, and may while a server is down. Ranges of their own, so that
+ * tests of the transport, which take many at a time, do not meet those of the engine, and nobody takes a port whose KDC is stopped.
  */
+#define PORTS_KDC 10000, 2000
 #define PORTS_TRANSPORT 12000, 8000
 #define PORTS_ENGINE 20000, 12000
 
