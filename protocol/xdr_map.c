@@ -20,7 +20,8 @@
 #define ENTRY_MIN 96
 #define JOIN_ROW_MIN 36
 #define SEAL_BYTES 12
-#define ADDRESS_MIN 16
+#define ADDRESS_MIN 20
+#define FINGERPRINT_BYTES 32
 #define SERVERS_ALL ((((nfs4r_servers)1 << NFS4R_SERVERS_MAX) - 1) << 1)
 
 static bool c_servers(struct nfs4r_codec *c, nfs4r_servers *mask)
@@ -43,8 +44,8 @@ static bool c_controls(struct nfs4r_codec *c, uint32_t *n,
 static bool c_propose(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_pid(c, &m->propose.pid) && c_u64(c, &m->propose.floor) &&
-	       c_controls(c, &m->propose.ncontrols, m->propose.controls) &&
-	       c_prio(c, &m->propose.prio) && c_bool(c, &m->propose.won);
+		c_controls(c, &m->propose.ncontrols, m->propose.controls) &&
+		c_prio(c, &m->propose.prio) && c_bool(c, &m->propose.won);
 }
 
 static bool c_ack(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -55,8 +56,8 @@ static bool c_ack(struct nfs4r_codec *c, struct nfs4r_msg *m)
 static bool c_nack(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_pid(c, &m->nack.pid) &&
-	       c_range(c, &m->nack.reason, NFS4R_NACK_BLOCKED, NFS4R_NACK_UNKNOWN) &&
-	       c_prio(c, &m->nack.prio) && c_bool(c, &m->nack.won) && c_servers(c, &m->nack.owners);
+		c_range(c, &m->nack.reason, NFS4R_NACK_BLOCKED, NFS4R_NACK_UNKNOWN) &&
+		c_prio(c, &m->nack.prio) && c_bool(c, &m->nack.won) && c_servers(c, &m->nack.owners);
 }
 
 static bool c_release(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -85,7 +86,7 @@ static bool c_closing(struct nfs4r_codec *c, struct nfs4r_msg *m)
 static bool c_revoke(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_oid(c, &m->revoke.oid) && c_bool(c, &m->revoke.below) &&
-	       c_prio(c, &m->revoke.prio);
+		c_prio(c, &m->revoke.prio);
 }
 
 static bool c_op(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -161,11 +162,11 @@ static bool c_pull(struct nfs4r_codec *c, struct nfs4r_msg *m)
 static bool c_verify(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_u64(c, &m->verify.id) && c_oid(c, &m->verify.oid) &&
-	       c_status(c, &m->verify.status) && c_u64(c, &m->verify.version) &&
-	       c_fixed(c, m->verify.sum, sizeof(m->verify.sum)) && c_u64(c, &m->verify.bytes) &&
-	       c_u32(c, &m->verify.odd) && c_buf(c, &m->verify.names, NFS4R_ODD_NAMES_MAX) &&
-	       c_check(c, m->type == NFS4R_MSG_VERIFY_ANSWER || !m->verify.names) &&
-	       (!c_decoding(c) || c_shape(c, nfs4r_shape_of_odd_names(m->verify.names)));
+		c_status(c, &m->verify.status) && c_u64(c, &m->verify.version) &&
+		c_fixed(c, m->verify.sum, sizeof(m->verify.sum)) && c_u64(c, &m->verify.bytes) &&
+		c_u32(c, &m->verify.odd) && c_buf(c, &m->verify.names, NFS4R_ODD_NAMES_MAX) &&
+		c_check(c, m->type == NFS4R_MSG_VERIFY_ANSWER || !m->verify.names) &&
+		(!c_decoding(c) || c_shape(c, nfs4r_shape_of_odd_names(m->verify.names)));
 }
 
 static bool c_memory(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -181,15 +182,15 @@ static bool c_memory(struct nfs4r_codec *c, struct nfs4r_msg *m)
 static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_u64(c, &m->heartbeat.clock_ms) && c_u64(c, &m->heartbeat.view) &&
-	       c_u64(c, &m->heartbeat.promised) && c_servers(c, &m->heartbeat.hears) &&
-	       c_bool(c, &m->heartbeat.caught_up) && c_bool(c, &m->heartbeat.joining) &&
-	       c_bool(c, &m->heartbeat.repairing) && c_memory(c, m) && c_u64(c, &m->heartbeat.inc) &&
-	       c_u64(c, &m->heartbeat.inc_random) && c_u64(c, &m->heartbeat.position) &&
-	       c_u64(c, &m->heartbeat.your_inc) && c_u64(c, &m->heartbeat.your_random) &&
-	       c_u64(c, &m->heartbeat.your_position) && c_servers(c, &m->heartbeat.claims) &&
-	       c_bool(c, &m->heartbeat.confirmed) && c_u64(c, &m->heartbeat.reconf_epoch) && c_servers(c, &m->heartbeat.reconf_set) &&
-	       c_u64(c, &m->heartbeat.view_digest) && c_u64(c, &m->heartbeat.accepted) && c_u64(c, &m->heartbeat.accepted_digest) &&
-	       c_bool(c, &m->heartbeat.left) && c_u32(c, &m->heartbeat.trouble);
+		c_u64(c, &m->heartbeat.promised) && c_servers(c, &m->heartbeat.hears) &&
+		c_bool(c, &m->heartbeat.caught_up) && c_bool(c, &m->heartbeat.joining) &&
+		c_bool(c, &m->heartbeat.repairing) && c_memory(c, m) && c_u64(c, &m->heartbeat.inc) &&
+		c_u64(c, &m->heartbeat.inc_random) && c_u64(c, &m->heartbeat.position) &&
+		c_u64(c, &m->heartbeat.your_inc) && c_u64(c, &m->heartbeat.your_random) &&
+		c_u64(c, &m->heartbeat.your_position) && c_servers(c, &m->heartbeat.claims) &&
+		c_bool(c, &m->heartbeat.confirmed) && c_u64(c, &m->heartbeat.reconf_epoch) && c_servers(c, &m->heartbeat.reconf_set) &&
+		c_u64(c, &m->heartbeat.view_digest) && c_u64(c, &m->heartbeat.accepted) && c_u64(c, &m->heartbeat.accepted_digest) &&
+		c_bool(c, &m->heartbeat.left) && c_u32(c, &m->heartbeat.trouble);
 }
 
 static bool c_grant(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -200,10 +201,23 @@ static bool c_grant(struct nfs4r_codec *c, struct nfs4r_msg *m)
 static bool c_prepare(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_u64(c, &m->prepare.num) && c_servers(c, &m->prepare.remove) &&
-	       c_servers(c, &m->prepare.add) && c_servers(c, &m->prepare.seal);
+		c_servers(c, &m->prepare.add) && c_servers(c, &m->prepare.seal);
 }
 
-static bool c_address(struct nfs4r_codec *c, struct nfs4r_address *a)
+static bool c_keys(struct nfs4r_codec *c, struct nfs4r_address *a)
+{
+	uint32_t n = a->nkeys;
+
+	if (!c_count(c, &n, NFS4R_KEYS_MAX, FINGERPRINT_BYTES))
+		return false;
+	a->nkeys = (uint16_t)n;
+	for (uint32_t i = 0; i < n; i++)
+		if (!c_fixed(c, a->keys[i].sha256, sizeof(a->keys[i].sha256)))
+			return false;
+	return c_check(c, n < 2 || memcmp(&a->keys[0], &a->keys[1], sizeof(a->keys[0])) != 0);
+}
+
+static bool c_where(struct nfs4r_codec *c, struct nfs4r_address *a)
 {
 	uint32_t len = c_decoding(c) ? 0 : (uint32_t)strlen(a->address), port = a->port;
 	const char *bytes = a->address;
@@ -220,6 +234,11 @@ static bool c_address(struct nfs4r_codec *c, struct nfs4r_address *a)
 	memcpy(a->address, bytes, len);
 	a->address[len] = '\0';
 	return c_check(c, len > 0);
+}
+
+static bool c_address(struct nfs4r_codec *c, struct nfs4r_address *a)
+{
+	return c_where(c, a) && c_keys(c, a);
 }
 
 /* Who belongs to the volume, and where they are. */
@@ -256,8 +275,8 @@ static bool c_view(struct nfs4r_codec *c, struct nfs4r_view *v)
 static bool c_promise(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_u64(c, &m->promise.num) && c_bool(c, &m->promise.refused) &&
-	       c_u64(c, &m->promise.promised) && c_view(c, &m->promise.accepted) &&
-	       c_bool(c, &m->promise.complete) && c_applied(c, m->promise.applied);
+		c_u64(c, &m->promise.promised) && c_view(c, &m->promise.accepted) &&
+		c_bool(c, &m->promise.complete) && c_applied(c, m->promise.applied);
 }
 
 /* ACCEPT and VIEW. */
@@ -279,8 +298,8 @@ static bool c_join(struct nfs4r_codec *c, struct nfs4r_msg *m)
 static bool c_join_row(struct nfs4r_codec *c, struct nfs4r_join_row *r)
 {
 	return c_pid(c, &r->pid) && c_range(c, &r->kind, NFS4R_PROPOSED, NFS4R_MOVED) &&
-	       c_u64(c, &r->lsn) && c_check(c, (r->lsn == 0) == (r->kind == NFS4R_PROPOSED)) &&
-	       c_prio(c, &r->prio) && c_controls(c, &r->ncontrols, r->controls);
+		c_u64(c, &r->lsn) && c_check(c, (r->lsn == 0) == (r->kind == NFS4R_PROPOSED)) &&
+		c_prio(c, &r->prio) && c_controls(c, &r->ncontrols, r->controls);
 }
 
 static bool c_joinrows(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -323,9 +342,9 @@ static bool c_space(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	struct nfs4r_remarks *r = &m->space.remarks;
 
 	return c_u64(c, &m->space.applied) && c_room(c, &s->tree) && c_room(c, &s->inodes) && c_room(c, &s->store) && c_bool(c, &s->shared) &&
-	       c_u64(c, &l->file_max) && c_i64(c, &l->time_min) && c_i64(c, &l->time_max) && c_u64(c, &l->text_max) && c_u32(c, &l->xattr_max) && c_u32(c, &l->name_max) && c_u32(c, &l->link_max) && c_u32(c, &l->has) &&
-	       c_check(c, (l->has & ~NFS4R_HAS_ALL) == 0 && l->time_min <= 0 && l->time_max >= 0) && c_u32(c, &r->is) && c_u64(c, &r->imported) && c_u64(c, &r->strays) &&
-	       c_u64(c, &r->conflicts) && c_check(c, r->is < NFS4R_IS_ALL);
+		c_u64(c, &l->file_max) && c_i64(c, &l->time_min) && c_i64(c, &l->time_max) && c_u64(c, &l->text_max) && c_u32(c, &l->xattr_max) && c_u32(c, &l->name_max) && c_u32(c, &l->link_max) && c_u32(c, &l->has) &&
+		c_check(c, (l->has & ~NFS4R_HAS_ALL) == 0 && l->time_min <= 0 && l->time_max >= 0) && c_u32(c, &r->is) && c_u64(c, &r->imported) && c_u64(c, &r->strays) &&
+		c_u64(c, &r->conflicts) && c_check(c, r->is < NFS4R_IS_ALL);
 }
 
 static bool c_halted(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -336,20 +355,34 @@ static bool c_halted(struct nfs4r_codec *c, struct nfs4r_msg *m)
 static bool c_msg(struct nfs4r_codec *c, void *obj)
 {
 	static bool (*const arms[])(struct nfs4r_codec *, struct nfs4r_msg *) = {
-		[NFS4R_MSG_PROPOSE] = c_propose,	 [NFS4R_MSG_ACK] = c_ack,
-		[NFS4R_MSG_NACK] = c_nack,		 [NFS4R_MSG_RELEASE] = c_release,
-		[NFS4R_MSG_RELEASED] = c_release,	 [NFS4R_MSG_REVOKE] = c_revoke,
-		[NFS4R_MSG_FORWARD] = c_op,		 [NFS4R_MSG_FORWARD_ANSWER] = c_op,
-		[NFS4R_MSG_READ] = c_read,		 [NFS4R_MSG_READ_ANSWER] = c_read,
-		[NFS4R_MSG_POSITIONS] = c_positions,	 [NFS4R_MSG_ENTRIES] = c_entries,
-		[NFS4R_MSG_PULL] = c_pull,		 [NFS4R_MSG_VERIFY] = c_verify,
-		[NFS4R_MSG_VERIFY_ANSWER] = c_verify,	 [NFS4R_MSG_HEARTBEAT] = c_heartbeat,
-		[NFS4R_MSG_GRANT] = c_grant,		 [NFS4R_MSG_PREPARE] = c_prepare,
-		[NFS4R_MSG_PROMISE] = c_promise,	 [NFS4R_MSG_ACCEPT] = c_whole_view,
-		[NFS4R_MSG_ACCEPTED] = c_accepted,	 [NFS4R_MSG_VIEW] = c_whole_view,
-		[NFS4R_MSG_JOIN] = c_join,		 [NFS4R_MSG_JOINROWS] = c_joinrows,
-		[NFS4R_MSG_JOINED] = c_joined,		 [NFS4R_MSG_CLOSING] = c_closing,
-		[NFS4R_MSG_SPACE] = c_space,		 [NFS4R_MSG_HALTED] = c_halted,
+		[NFS4R_MSG_PROPOSE] = c_propose,
+		[NFS4R_MSG_ACK] = c_ack,
+		[NFS4R_MSG_NACK] = c_nack,
+		[NFS4R_MSG_RELEASE] = c_release,
+		[NFS4R_MSG_RELEASED] = c_release,
+		[NFS4R_MSG_REVOKE] = c_revoke,
+		[NFS4R_MSG_FORWARD] = c_op,
+		[NFS4R_MSG_FORWARD_ANSWER] = c_op,
+		[NFS4R_MSG_READ] = c_read,
+		[NFS4R_MSG_READ_ANSWER] = c_read,
+		[NFS4R_MSG_POSITIONS] = c_positions,
+		[NFS4R_MSG_ENTRIES] = c_entries,
+		[NFS4R_MSG_PULL] = c_pull,
+		[NFS4R_MSG_VERIFY] = c_verify,
+		[NFS4R_MSG_VERIFY_ANSWER] = c_verify,
+		[NFS4R_MSG_HEARTBEAT] = c_heartbeat,
+		[NFS4R_MSG_GRANT] = c_grant,
+		[NFS4R_MSG_PREPARE] = c_prepare,
+		[NFS4R_MSG_PROMISE] = c_promise,
+		[NFS4R_MSG_ACCEPT] = c_whole_view,
+		[NFS4R_MSG_ACCEPTED] = c_accepted,
+		[NFS4R_MSG_VIEW] = c_whole_view,
+		[NFS4R_MSG_JOIN] = c_join,
+		[NFS4R_MSG_JOINROWS] = c_joinrows,
+		[NFS4R_MSG_JOINED] = c_joined,
+		[NFS4R_MSG_CLOSING] = c_closing,
+		[NFS4R_MSG_SPACE] = c_space,
+		[NFS4R_MSG_HALTED] = c_halted,
 	};
 	struct nfs4r_msg *m = obj;
 

@@ -72,6 +72,13 @@ static uint64_t mix(uint64_t h, uint64_t x)
 	return h ^ h >> 29;
 }
 
+static uint64_t mix_key(uint64_t h, const struct nfs4r_key_fingerprint *f)
+{
+	for (size_t i = 0; i < sizeof(f->sha256); i++)
+		h = mix(h, f->sha256[i]);
+	return h;
+}
+
 uint64_t nfs4r_view_digest(const struct nfs4r_view *v)
 {
 	uint64_t h = mix(mix(mix(mix(0, v->num), v->base), v->members), v->open);
@@ -85,6 +92,8 @@ uint64_t nfs4r_view_digest(const struct nfs4r_view *v)
 		for (const char *a = v->addresses[i].address; *a; a++)
 			h = mix(h, (unsigned char)*a);
 		h = mix(h, 0);
+		for (uint32_t k = 0; k < v->addresses[i].nkeys; k++)
+			h = mix_key(h, &v->addresses[i].keys[k]);
 	}
 	for (uint32_t i = 0; i < sizeof(v->secret); i++)
 		h = mix(h, v->secret[i]);

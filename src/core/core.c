@@ -604,6 +604,9 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 	case NFS4R_EV_REMOVE_SERVER:
 		view_member_remove(c, ev);
 		break;
+	case NFS4R_EV_SERVER_KEYS:
+		view_keys_set(c, ev);
+		break;
 	case NFS4R_EV_RECONFIGURE:
 		view_reconf_order(c, ev);
 		break;

@@ -164,6 +164,7 @@ enum nfs4r_event_type {
 	NFS4R_EV_ADD_SERVER = 17, /* peer, nall, all: it becomes one of the volume. `all`: addresses of all servers, it included, ascending id;
 				      * those of the others matter only if the view has none yet */
 	NFS4R_EV_REMOVE_SERVER = 18, /* peer, abandon: it is taken out */
+	NFS4R_EV_SERVER_KEYS = 31, /* peer, nall, all: `all` as for ADD_SERVER; the others know the server by the keys that it has there (log 6.16) */
 	NFS4R_EV_RECONFIGURE = 19, /* set: a majority is lost for good; these are all, the others are off for ever. Said at each of them, and kept over a
 				      * restart; said again with another set it counts instead. 0: it is taken back */
 	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
@@ -188,7 +189,7 @@ struct nfs4r_event {
 	bool abandon; /* REMOVE_SERVER: what only it has may be lost */
 	nfs4r_servers set; /* RECONFIGURE */
 	uint32_t nall;
-	const struct nfs4r_address *all; /* of ADD_SERVER: copied within the step */
+	const struct nfs4r_address *all; /* of ADD_SERVER, SERVER_KEYS: copied within the step */
 	bool ok;
 	enum nfs4r_status status; /* APPLIED, not ok; TROUBLE; OP_LOCKED */
 	bool changed; /* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
@@ -256,7 +257,7 @@ enum nfs4r_action_type {
 	NFS4R_ACT_SEALED = 16,
 	NFS4R_ACT_REPAIR = 17,
 	NFS4R_ACT_QUORUM_DURABLE = 18,
-	NFS4R_ACT_SERVERS = 19, /* no member. The servers of the adopted view, or their addresses, are others now (nfs4r_core_get_view()). Also in the update of
+	NFS4R_ACT_SERVERS = 19, /* no member. The servers of the adopted view, or their addresses or keys, are others now (nfs4r_core_get_view()). Also in the update of
 				 * started(), if that view has addresses. It comes behind the messages of the step that go to who was taken out */
 	NFS4R_ACT_ACCEPTED = 20,
 	NFS4R_ACT_SYNC = 21,
@@ -511,6 +512,7 @@ struct nfs4r_core_view { /* for people */
 	nfs4r_lsn trouble_lsn;
 	uint32_t failing; /* entries that failed when they were tried last */
 	nfs4r_server_id adding, removing; /* asked for by EV_ADD_SERVER, EV_REMOVE_SERVER and not adopted yet; 0: none */
+	nfs4r_server_id rekeying; /* the same by EV_SERVER_KEYS */
 	char waits[NFS4R_CORE_TEXT]; /* what that waits for; empty: nothing is asked for, or it is on its way */
 	uint64_t reconf_epoch; /* EV_RECONFIGURE was said here, and no view came of it yet; 0: no */
 	nfs4r_servers reconf_set;
@@ -543,6 +545,12 @@ void nfs4r_core_retained_for(const struct nfs4r_core *c, nfs4r_servers *retained
  */
 enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id s, char *why, size_t why_len);
 enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool abandon, uint64_t *lost, char *why, size_t why_len);
+/*
+ * May server @s be known by @keys, 1 or 2, and by no other from now on? Keys are added at any time. One goes only when all servers but @s know one that stays
+ * (log 6.16); with @abandon the servers that are outside the view need not. DELAY: that is still to come, @why says who is missing.
+ */
+enum nfs4r_status nfs4r_core_may_set_keys(const struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_key_fingerprint *keys, uint32_t n, bool abandon, char *why,
+					  size_t why_len);
 enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len);
 /* After EV_LEAVE: does anybody have to wait for the return of this server if it is stopped now (control 7.12)? */
 enum nfs4r_leave {

@@ -607,17 +607,53 @@ void net_one_repair(struct net *n, nfs4r_server_id s)
 	work(n, s);
 }
 
-bool net_add(struct net *n, nfs4r_server_id s, nfs4r_server_id id)
+static void addresses(const struct net *n, struct nfs4r_address all[NET_MAX])
 {
-	struct nfs4r_address all[NET_MAX] = { { 0 } };
-	struct nfs4r_event ev = { .type = NFS4R_EV_ADD_SERVER, .peer = id, .all = all, .nall = n->n };
-	char why[200];
-
+	memset(all, 0, NET_MAX * sizeof(all[0]));
 	for (nfs4r_server_id i = 1; i <= n->n; i++) {
 		all[i - 1].id = i;
 		all[i - 1].port = (uint16_t)(1000 + i);
 		snprintf(all[i - 1].address, sizeof(all[0].address), "host%u", i);
 	}
+}
+
+enum nfs4r_status net_set_keys(struct net *n, nfs4r_server_id s, nfs4r_server_id id, uint8_t first, uint8_t second, bool abandon)
+{
+	struct nfs4r_address all[NET_MAX], *a = &all[id - 1];
+	struct nfs4r_event ev = { .type = NFS4R_EV_SERVER_KEYS, .peer = id, .all = all, .nall = n->n, .abandon = abandon };
+	char why[NFS4R_CORE_TEXT];
+	enum nfs4r_status st;
+
+	addresses(n, all);
+	a->keys[a->nkeys++].sha256[0] = first;
+	if (second)
+		a->keys[a->nkeys++].sha256[0] = second;
+	st = nfs4r_core_may_set_keys(n->s[s].core, id, a->keys, a->nkeys, abandon, why, sizeof(why));
+	if (st == NFS4R_OK) {
+		step(n, s, &ev);
+		work(n, s);
+	}
+	return st;
+}
+
+bool net_knows_key(struct net *n, nfs4r_server_id s, nfs4r_server_id id, uint8_t key)
+{
+	const struct nfs4r_view *v = nfs4r_core_adopted(n->s[s].core);
+
+	for (uint32_t i = 0; i < v->nbook; i++)
+		for (uint32_t k = 0; v->addresses[i].id == id && k < v->addresses[i].nkeys; k++)
+			if (v->addresses[i].keys[k].sha256[0] == key)
+				return true;
+	return false;
+}
+
+bool net_add(struct net *n, nfs4r_server_id s, nfs4r_server_id id)
+{
+	struct nfs4r_address all[NET_MAX];
+	struct nfs4r_event ev = { .type = NFS4R_EV_ADD_SERVER, .peer = id, .all = all, .nall = n->n };
+	char why[200];
+
+	addresses(n, all);
 	if (nfs4r_core_may_add(n->s[s].core, id, why, sizeof(why)) != NFS4R_OK)
 		return false;
 	step(n, s, &ev);

@@ -112,6 +112,9 @@ void net_lose_disk(struct net *n, nfs4r_server_id s, struct memtree *image, uint
 void net_restart(struct net *n, nfs4r_server_id s, bool intact);
 nfs4r_server_id net_new_server(struct net *n); /* one more, which is no part of the volume yet; its number */
 bool net_add(struct net *n, nfs4r_server_id s, nfs4r_server_id id); /* an administrator at @s; false: refused */
+/* An administrator at @s: @id is known by these keys, each a number; @second 0: by the first only. What the core says to that. */
+enum nfs4r_status net_set_keys(struct net *n, nfs4r_server_id s, nfs4r_server_id id, uint8_t first, uint8_t second, bool abandon);
+bool net_knows_key(struct net *n, nfs4r_server_id s, nfs4r_server_id id, uint8_t key); /* by the view that it goes by */
 bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool abandon);
 bool net_reconfigure(struct net *n, nfs4r_server_id s, nfs4r_servers set); /* an administrator at @s says who goes on; 0: takes it back; false: refused */
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an administrator at @s */

@@ -232,12 +232,33 @@ static bool who_is_new_and_copied_for_long_stays(struct net *n)
 	return copies_for_long_and_stays(n, e);
 }
 
+/*
+ * P changes its key, 1 to 2, while S is away with a view that has 1 alone. With an older view S has to know P when it comes back: what the others call P's
+ * only key is one that S has.
+ */
+static bool who_is_away_knows_the_key_that_stays(struct net *n)
+{
+	begin(n, NFS4R_DURABILITY_COMMIT);
+	assert_int_equal(net_set_keys(n, P, P, 1, 0, false), NFS4R_OK);
+	net_run(n, 4 * LEASE);
+	assert_true(net_knows_key(n, S, P, 1));
+	net_crash(n, S);
+	assert_true(until_removed(n, P, S, 10 * LEASE));
+	assert_int_equal(net_set_keys(n, P, P, 1, 2, false), NFS4R_OK);
+	net_run(n, 4 * LEASE);
+	assert_true(net_knows_key(n, Q, P, 2));
+	net_set_keys(n, P, P, 2, 0, false);
+	net_run(n, 4 * LEASE);
+	return net_knows_key(n, P, P, 1); /* and so P is told to keep using it */
+}
+
 static const struct prevents of_three[] = {
 	{ "log 8.6: who copied for long stays", F_COUNTED_BEFORE, who_copied_for_long_stays },
 	{ "log 8.6: who is new and copied for long stays", F_COUNTED_BEFORE, who_is_new_and_copied_for_long_stays },
 	{ "log 9.1: what cannot be done any more is refused", F_REMOVAL_STAYS, what_cannot_be_done_any_more_is_refused },
 	{ "log 8.6: who was taken out applies nothing", F_FORGOT_APPLIES, who_was_taken_out_applies_nothing },
 	{ "log 8.5: what an old copy has is lost", F_OLD_COPY_COUNTS, what_an_old_copy_has_is_lost },
+	{ "log 6.16: who is away knows the key that stays", F_KEY_AT_ONCE, who_is_away_knows_the_key_that_stays },
 	{ "log 9.1: a lease counts on the new voters", F_LEASE_OLD_VOTERS, a_lease_counts_on_the_new_voters },
 };
 

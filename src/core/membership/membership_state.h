@@ -22,6 +22,7 @@ struct proposal { /* of this server; num = 0: none */
 	nfs4r_servers voters; /* of that view */
 	nfs4r_servers remove, add, seal, promises, complete, accepted;
 	nfs4r_server_id in, out; /* a server that becomes one of the volume, one that is taken out (log 9.1); 0: none */
+	nfs4r_server_id rekey; /* one that gets other keys (log 6.16); 0: none */
 	struct nfs4r_view base, view;
 	nfs4r_lsn top[NFS4R_SERVERS_MAX + 1]; /* highest applied among the promises */
 	bool accepting;
@@ -33,14 +34,14 @@ struct proposal { /* of this server; num = 0: none */
 
 #define ADDRESS_TABLES_MAX 4
 
-struct address_table_rows { /* rows 'B': the addresses of the view with that number */
+struct address_table_rows { /* rows 'B': the addresses and keys of the view with that number */
 	uint64_t view; /* 0: this place is free */
 	uint32_t n;
 	struct nfs4r_address v[NFS4R_SERVERS_MAX];
 };
 
-struct change { /* reconfig.c: what an administrator asked for; in memory until it is done or refused */
-	nfs4r_server_id add, remove; /* 0: nothing */
+struct change { /* reconfig.c, server_keys.c: what an administrator asked for; in memory until it is done or refused */
+	nfs4r_server_id add, remove, rekey; /* 0: nothing */
 	bool abandon;
 	uint32_t nall;
 	struct nfs4r_address all[NFS4R_SERVERS_MAX];

@@ -255,13 +255,15 @@ static void drop_address(struct nfs4r_view *v, nfs4r_server_id out)
 void view_member_view_of(const struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v)
 {
 	v->voters |= p->add;
-	if (p->in) {
-		bool first = !v->nbook;
+	if (p->in || p->rekey) {
+		nfs4r_servers listed = v->nbook ? v->servers : 0;
 
-		v->servers |= NFS4R_BIT(p->in);
-		EACH_OF(first ? v->servers : NFS4R_BIT(p->in), s)
+		v->servers |= p->in ? NFS4R_BIT(p->in) : 0;
+		EACH_OF(v->servers & ~listed, s)
 			put_in(v, address_of(&c->change, s));
 	}
+	if (p->rekey)
+		view_keys_into(c, p->rekey, v);
 	if (p->out) {
 		nfs4r_lsn begin = state_seal_begin(v, p->out);
 
@@ -312,6 +314,7 @@ void view_member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 		ch->add = 0;
 	if (!(v->servers & NFS4R_BIT(ch->remove)))
 		ch->remove = 0;
+	view_keys_adopted(c);
 	if (ch->remove && !are_enough_without(c, ch->remove) && !FAULT(F_REMOVAL_STAYS))
 		refuse_removal(c, too_few_remain);
 	if (!(v->servers & NFS4R_BIT(c->self)))
@@ -330,6 +333,8 @@ static const char *not_now(const struct nfs4r_core *c, nfs4r_server_id s)
 		return "this server is outside the view itself: ask a member";
 	if ((c->change.add && c->change.add != s) || (c->change.remove && c->change.remove != s))
 		return "another server is being added or removed: one at a time";
+	if (c->change.rekey)
+		return "the keys of a server are being changed: one at a time";
 	return NULL;
 }
 

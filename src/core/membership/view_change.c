@@ -83,7 +83,7 @@ static void decide(struct nfs4r_core *c)
 	if (p->base.num != p->on)
 		p->add = 0; /* they know another view than the one it was made on */
 	if (p->base.num != p->on)
-		p->in = p->out = 0;
+		p->in = p->out = p->rekey = 0;
 	*v = p->base;
 	view_secret_into(c, v);
 	v->num = p->num;
@@ -274,6 +274,8 @@ static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers ad
 	p.num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self;
 	if (out)
 		p.remove |= NFS4R_BIT(out); /* it has no vote */
+	if (!w->plain)
+		p.rekey = view_keys_wanted(c);
 	view_propose_begin(c, &p);
 }
 
@@ -402,7 +404,7 @@ void view_propose_consider(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 	nfs4r_servers gone, live, add, seal;
-	nfs4r_server_id in, out;
+	nfs4r_server_id in, out, rekey;
 	uint32_t rank = 0;
 	bool stuck_vote, bare;
 
@@ -430,13 +432,14 @@ void view_propose_consider(struct nfs4r_core *c)
 	view_member_consider(c, &gone, &add, &seal, &in, &out);
 	if (seal)
 		add &= ~forgetful(c); /* all members of a view that seals promise it, be it for who is taken out */
+	rekey = view_keys_wanted(c);
 	if (w->plain) {
-		gone = add = seal = in = out = 0;
+		gone = add = seal = in = out = rekey = 0;
 		stuck_vote = true;
 	}
 	bare = view_secret_wanted(c);
 	live = w->adopted.members & ~gone;
-	if (!gone && !add && !seal && !in && !out && !stuck_vote && !bare) {
+	if (!gone && !add && !seal && !in && !out && !rekey && !stuck_vote && !bare) {
 		w->wanted_ms = 0;
 		return;
 	}
@@ -448,7 +451,7 @@ void view_propose_consider(struct nfs4r_core *c)
 	}
 	EACH_SERVER(c, s)
 		rank += s < c->self && (live & NFS4R_BIT(s));
-	if (in || out || (!gone && (seal & NFS4R_BIT(c->change.remove)))) /* nobody else asks for it; and who goes is added again when a silence is over (log 9.1) */
+	if (in || out || rekey || (!gone && (seal & NFS4R_BIT(c->change.remove)))) /* nobody else asks for it; and who goes is added again when a silence is over (log 9.1) */
 		rank = 0;
 	if (seal && c->now < w->calm_ms) {
 		out_timer_at(c, w->calm_ms);

@@ -182,15 +182,30 @@ static bool restore_view(struct nfs4r_core *c, struct cursor *k)
 	return !k->bad && r.accepted.num >= r.adopted.num && r.promised >= r.accepted.num && who_is_sane(&r.adopted) && who_is_sane(&r.accepted);
 }
 
+/* What is behind the address, if anything is: a NUL, and the fingerprints. */
+static bool r_keys(struct cursor *k, struct nfs4r_address *a)
+{
+	size_t len = (size_t)(k->end - k->r);
+
+	if (!len)
+		return true;
+	a->nkeys = (uint16_t)(len / sizeof(a->keys[0]));
+	if (k->r[0] != 0 || !a->nkeys || a->nkeys > NFS4R_KEYS_MAX || len != 1 + a->nkeys * sizeof(a->keys[0]))
+		return false;
+	memcpy(a->keys, k->r + 1, len - 1);
+	return true;
+}
+
 static bool restore_address(struct nfs4r_core *c, struct cursor *k, nfs4r_server_id s, uint64_t view)
 {
 	struct nfs4r_address a = { .id = s, .port = (uint16_t)r_u(k, 2) };
-	size_t len = (size_t)(k->end - k->r);
+	size_t len = k->bad ? 0 : strnlen((const char *)k->r, (size_t)(k->end - k->r));
 
 	if (k->bad || !view || !len || len > NFS4R_ADDRESS_MAX)
 		return false;
 	memcpy(a.address, k->r, len);
-	return view_address_restored(c, view, &a);
+	k->r += len;
+	return r_keys(k, &a) && view_address_restored(c, view, &a);
 }
 
 static void r_lsns(struct cursor *k, nfs4r_lsn *v)

@@ -171,7 +171,7 @@ static void w_ends(struct cursor *k, const struct nfs4r_view *v)
 	}
 }
 
-/* Who belongs to the volume, and of how many addresses are in rows 'B'. */
+/* Who belongs to the volume, and how many addresses are in rows 'B'. */
 static void w_who(struct cursor *k, const struct nfs4r_view *v)
 {
 	w_u(k, v->servers, 8);
@@ -247,7 +247,13 @@ void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put 
 	k.p = p->val;
 	w_u(&k, a->port, 2);
 	memcpy(k.p, a->address, strlen(a->address));
-	p->val_len = (uint16_t)(2 + strlen(a->address));
+	k.p += strlen(a->address);
+	if (a->nkeys) { /* else as before protocol 9 */
+		w_u(&k, 0, 1);
+		for (uint32_t i = 0; i < a->nkeys; i++, k.p += sizeof(a->keys[i].sha256))
+			memcpy(k.p, a->keys[i].sha256, sizeof(a->keys[i].sha256));
+	}
+	p->val_len = (uint16_t)(k.p - p->val);
 }
 
 void row_reach(const struct reach *r, struct nfs4r_put *p)

@@ -142,7 +142,7 @@ static void test_masks(void **state)
 /* Members are voters, voters are servers, and each server has its address; or none has. */
 static void test_servers(void **state)
 {
-	/* accept: members at 20 (1, 15), servers 68 (1, 2, 15), voters 76 (1, 15), first address at 88: id, port, length, text; the second at 112 */
+	/* accept: members at 20 (1, 15), servers 68 (1, 2, 15), voters 76 (1, 15), first address at 88: id, port, length, text, keys at 112; the second at 116 */
 	assert_int_equal(with_word("accept", 24, 0x8006), NFS4R_MALFORMED);
 	assert_int_equal(with_word("accept", 24, 0x8000), NFS4R_OK);
 	assert_int_equal(with_word("accept", 80, 0x8006), NFS4R_OK);
@@ -157,9 +157,39 @@ static void test_servers(void **state)
 	assert_int_equal(with_word("accept", 92, 65535), NFS4R_OK);
 	assert_int_equal(with_word("accept", 100, 0x31203932), NFS4R_MALFORMED); /* a blank */
 	assert_int_equal(with_word("accept", 100, 0x31003932), NFS4R_MALFORMED);
-	assert_int_equal(with_word("accept", 112, 1), NFS4R_MALFORMED); /* not ascending */
+	assert_int_equal(with_word("accept", 116, 1), NFS4R_MALFORMED); /* not ascending */
 	/* promise: voters at 72 */
 	assert_int_equal(with_word("promise", 76, 0xfffc), NFS4R_MALFORMED);
+}
+
+/* A server has two keys at most, and they are not the same. */
+static void test_keys(void **state)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m)), *d = malloc(sizeof(*d));
+	struct nfs4r_buf *b;
+
+	/* accept: keys of the first address at 112 (none), of the second at 140 (1), of the last at 200 (2) */
+	assert_int_equal(with_word("accept", 112, NFS4R_KEYS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("accept", 200, NFS4R_KEYS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("accept", 140, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 140, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 144, 0), NFS4R_OK);
+	m->type = NFS4R_MSG_ACCEPT;
+	m->view.num = 1;
+	m->view.members = m->view.open = m->view.servers = m->view.voters = NFS4R_BIT(1);
+	m->view.nbook = 1;
+	m->view.addresses[0] = (struct nfs4r_address){ .id = 1, .port = 294, .address = "a", .nkeys = 2 };
+	b = nfs4r_msg_encode(m);
+	assert_int_equal(nfs4r_msg_decode(b->data, b->len, d, &why), NFS4R_MALFORMED);
+	nfs4r_buf_put(b);
+	m->view.addresses[0].keys[1].sha256[31] = 1;
+	b = nfs4r_msg_encode(m);
+	assert_int_equal(nfs4r_msg_decode(b->data, b->len, d, &why), NFS4R_OK);
+	assert_memory_equal(m->view.addresses, d->view.addresses, sizeof(m->view.addresses));
+	nfs4r_msg_fini(d);
+	nfs4r_buf_put(b);
+	free(m);
+	free(d);
 }
 
 /* A view comes after the one that it changes; only the first one changes none. */
@@ -372,6 +402,7 @@ int main(void)
 		cmocka_unit_test(test_enums),
 		cmocka_unit_test(test_masks),
 		cmocka_unit_test(test_servers),
+		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_views),
 		cmocka_unit_test(test_join_rows),
 		cmocka_unit_test(test_most_join_rows),

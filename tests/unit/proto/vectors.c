@@ -662,15 +662,25 @@ static void set_seals(struct nfs4r_view *v)
 	v->seals[1] = (struct nfs4r_seal){ 3, 0x0000010000000000 };
 }
 
-/* Two that vote, and one that is new. */
+static void set_key(struct nfs4r_address *a, uint8_t first)
+{
+	for (uint8_t i = 0; i < sizeof(a->keys[0].sha256); i++)
+		a->keys[a->nkeys].sha256[i] = (uint8_t)(first + i);
+	a->nkeys++;
+}
+
+/* Two that vote, and one that is new. One is known as configured, one by one key, one is changing its key. */
 static void set_book(struct nfs4r_view *v)
 {
 	v->servers = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(15);
 	v->voters = NFS4R_BIT(1) | NFS4R_BIT(15);
 	v->nbook = 3;
-	v->addresses[0] = (struct nfs4r_address){ 1, 20490, "192.0.2.1" };
-	v->addresses[1] = (struct nfs4r_address){ 2, 65535, "new.example" };
-	v->addresses[2] = (struct nfs4r_address){ 15, 1, "2001:db8::15" };
+	v->addresses[0] = (struct nfs4r_address){ .id = 1, .port = 20490, .address = "192.0.2.1" };
+	v->addresses[1] = (struct nfs4r_address){ .id = 2, .port = 65535, .address = "new.example" };
+	v->addresses[2] = (struct nfs4r_address){ .id = 15, .port = 1, .address = "2001:db8::15" };
+	set_key(&v->addresses[1], 0x20);
+	set_key(&v->addresses[2], 0x60);
+	set_key(&v->addresses[2], 0x80);
 	for (uint8_t i = 0; i < sizeof(v->secret); i++)
 		v->secret[i] = (uint8_t)(0xa0 + i);
 }
