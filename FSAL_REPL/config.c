@@ -21,7 +21,7 @@
 struct raw_server {
 	struct glist_head node;
 	uint32_t id, port;
-	char *address;
+	char *address, *key;
 };
 
 /* What the file says, a member for each key. */
@@ -32,6 +32,7 @@ struct raw {
 #define KEY_TRIPS(block, name, ...) uint64_t name;
 #define KEY_BOOL(block, name, ...) bool name;
 #define KEY_TOKEN(block, name, ...) uint32_t name;
+#define KEY_LIST(block, name, ...) uint32_t name;
 #define KEY_TEXT(block, name, ...) char *name;
 #define KEY_UUID(block, name, ...) char *name;
 #include "base/config.def"
@@ -45,12 +46,14 @@ enum { /* numbers of bits */
 };
 
 #define WORD(word, value) CONFIG_LIST_TOK(word, value),
-#define KEY_TOKEN(block, name, ...) static struct config_item_list words_##name[] = { NFS4R_TOKENS_##name(WORD) CONFIG_LIST_EOL };
+#define KEY_TOKEN(block, name, ...) static struct config_item_list words_##name[] = { NFS4R_TOKENS_##name(WORD) NFS4R_REFUSED_TOKENS_##name(WORD) CONFIG_LIST_EOL };
+#define KEY_LIST(block, name, ...) static struct config_item_list words_##name[] = { NFS4R_TOKENS_##name(WORD) CONFIG_LIST_EOL };
 #include "base/config.def"
 
 static struct config_item server_params[] = {
 #define KEY_SERVER_U32(name, member, def, min, max, text) CONF_ITEM_UI32(#name, 0, UINT32_MAX, def, raw_server, member),
 #define KEY_SERVER_TEXT(name, member, min, max, text) CONF_ITEM_STR(#name, min, max, NULL, raw_server, member),
+#define KEY_SERVER_OPTIONAL KEY_SERVER_TEXT
 #include "base/config.def"
 	CONFIG_EOL
 };
@@ -65,6 +68,7 @@ static void *server_init(void *link_mem, void *self)
 	if (self == NULL)
 		return gsh_calloc(1, sizeof(*s));
 	gsh_free(s->address);
+	gsh_free(s->key);
 	gsh_free(s);
 	return NULL;
 }
@@ -92,6 +96,7 @@ static const struct {
 #define KEY_TRIPS(block, name, ...) { IN_##block, CONF_ITEM_UI64_SET(#name, 0, UINT64_MAX, 0, raw, name, 1u << WRITTEN_##name, written) },
 #define KEY_BOOL(block, name, field, home, there, def, ...) { IN_##block, CONF_ITEM_BOOL(#name, def, raw, name) },
 #define KEY_TOKEN(block, name, field, home, there, def, ...) { IN_##block, CONF_ITEM_TOKEN(#name, def, words_##name, raw, name) },
+#define KEY_LIST(block, name, field, home, there, def, ...) { IN_##block, CONF_ITEM_LIST(#name, def, words_##name, raw, name) },
 #define KEY_TEXT(block, name, field, home, there, def, min, max, ...) { IN_##block, CONF_ITEM_STR(#name, min, max, def, raw, name) },
 #define KEY_UUID(block, name, ...) { IN_##block, CONF_ITEM_STR(#name, 36, 36, NULL, raw, name) },
 #include "base/config.def"
@@ -115,6 +120,7 @@ static void set_default(struct raw *raw, const struct config_item *item)
 		*(bool *)at = item->u.b.def;
 		break;
 	case CONFIG_TOKEN:
+	case CONFIG_LIST:
 		*(uint32_t *)at = item->u.lst.def;
 		break;
 	default: /* CONFIG_STRING */
@@ -238,7 +244,8 @@ static bool copy_servers(struct nfs4r_rpc_config *rpc, struct raw *raw, char *wh
 		}
 		e->id = s->id;
 		e->port = s->port;
-		if (!copy_text(e->host, sizeof(e->host), "Address of a Server block", s->address, why, why_len))
+		if (!copy_text(e->host, sizeof(e->host), "Address of a Server block", s->address, why, why_len) ||
+		    nfs4r_config_server_keys(s->key != NULL ? s->key : "", e, why, why_len) != NFS4R_OK)
 			return false;
 		rpc->nservers++;
 	}
@@ -261,6 +268,7 @@ static bool copy_keys(struct nfs4r_config *cfg, struct raw *raw, char *why, size
 	COPY(name, field, 1u)
 #define KEY_BOOL(block, name, field, ...) cfg->field = raw->name;
 #define KEY_TOKEN(block, name, field, ...) cfg->field = (__typeof__(cfg->field))raw->name;
+#define KEY_LIST(block, name, field, ...) cfg->field = raw->name;
 #define KEY_TEXT(block, name, field, home, there, def, min, max, ...)                   \
 	_Static_assert(sizeof(cfg->field) == (max) + 1, "the range of " #name);         \
 	if (!copy_text(cfg->field, sizeof(cfg->field), #name, raw->name, why, why_len)) \
@@ -276,9 +284,8 @@ static bool copy_keys(struct nfs4r_config *cfg, struct raw *raw, char *why, size
 static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t why_len)
 {
 	nfs4r_config_init(cfg);
-	if (raw->Peer_Security == NFS4R_SECURITY_NOT_YET) {
-		snprintf(why, why_len, "REPL: Peer_Security: Kerberos between servers is not implemented yet; on a private network "
-				       "write Peer_Security = none");
+	if (raw->Peer_Security == NFS4R_SECURITY_KRB5_ALONE) {
+		snprintf(why, why_len, "REPL: Peer_Security = krb5 authenticates the servers and protects no byte after that; write krb5p, or krb5i without privacy; the same on every server");
 		return false;
 	}
 	if (!copy_keys(cfg, raw, why, why_len) || !check_waiting(raw, why, why_len))

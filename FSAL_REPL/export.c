@@ -205,7 +205,7 @@ static fsal_status_t check_places(const struct repl_export *exp)
 		return refuse("its Path is longer than 1023 bytes; write a shorter one");
 	snprintf(cfg->export_dir, sizeof(cfg->export_dir), "%s", exp->path);
 	snprintf(cfg->recovery_dir, sizeof(cfg->recovery_dir), "%s", nfs_param.nfsv4_param.recov_root ? nfs_param.nfsv4_param.recov_root : "");
-	if (nfs4r_places_check(cfg, why, sizeof(why)) != NFS4R_OK)
+	if (nfs4r_places_check(cfg, why, sizeof(why)) != NFS4R_OK || nfs4r_key_files_check(cfg, why, sizeof(why)) != NFS4R_OK)
 		return refuse(why);
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }

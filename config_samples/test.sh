@@ -111,7 +111,14 @@ bad "no Volume_UUID" '/Volume_UUID = /d' 'Volume_UUID'
 bad "Volume_UUID no UUID" 's/3b0d7a3c-5b0e/zzzzzzzz-5b0e/' 'Volume_UUID'
 bad "no Store" '/Store = /d' 'Store'
 bad "no Peer_Security" '/Peer_Security = /d' 'Peer_Security'
-bad "Kerberos" 's/Peer_Security = none/Peer_Security = krb5p/' 'Peer_Security'
+bad "Kerberos that protects nothing" 's/Peer_Security = none/Peer_Security = krb5/' 'Peer_Security = krb5 .*write krb5p'
+bad "Kerberos without a keytab" "s%Peer_Security = none;%Peer_Security = krb5p; Peer_Keytab = \"$TMP/none\";%" 'Peer_Keytab = .*is not there'
+bad "tls without a key" "s%Peer_Security = none;%Peer_Security = tls; Peer_Key = \"$TMP/none.key\"; Peer_Certificate = \"$TMP/none.crt\";%" "Peer_Key = .*is not there: run .nfs4rctl key make --files $TMP/none"
+bad "tls without a key of anybody else" 's/Peer_Security = none;/Peer_Security = tls; Server { Id = 2; Address = "192.0.2.2"; }/' 'Peer_Security = tls has nothing by which to know another server'
+bad "a key that is no fingerprint" "$(with 'Server { Id = 2; Address = "192.0.2.2"; Key = "SHA256:nine"; }')" 'Server 2: Key = "SHA256:nine" is no fingerprint'
+touch "$TMP/loose.key" "$TMP/loose.crt"
+chmod 644 "$TMP/loose.key"
+bad "a key that others can read" "s%Peer_Security = none;%Peer_Security = tls; Peer_Key = \"$TMP/loose.key\"; Peer_Certificate = \"$TMP/loose.crt\";%" 'Peer_Key = .*mode 0644.*chmod 600'
 bad "Peer_Security misspelt" 's/Peer_Security = none/Peer_Security = nine/' 'Peer_Security\|nine'
 bad "Peer_Ports misspelt" "$(tuned 'Peer_Ports = all;')" 'Peer_Ports\|all'
 bad "a port of every user" 's/Port = 294/Port = 20490/' 'Server 1 has Port = 20490, which every user of its machine can use.*write Port = 294'

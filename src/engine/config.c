@@ -9,6 +9,11 @@
 #include "engine/config.h"
 #include "engine/engine_int.h"
 
+static void set_text(char *out, size_t size, const char *text)
+{
+	snprintf(out, size, "%s", text ? text : "");
+}
+
 void nfs4r_config_init(struct nfs4r_config *cfg)
 {
 	memset(cfg, 0, sizeof(*cfg));
@@ -17,6 +22,8 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 #define KEY_SPAN(block, name, field, home, there, def, ...) cfg->field = (def)*UINT64_C(1000);
 #define KEY_BOOL(block, name, field, home, there, def, ...) cfg->field = (def);
 #define KEY_TOKEN(block, name, field, home, there, def, ...) cfg->field = (def);
+#define KEY_LIST(block, name, field, home, there, def, ...) cfg->field = (def);
+#define KEY_TEXT(block, name, field, home, there, def, ...) set_text(cfg->field, sizeof(cfg->field), def);
 #define KEY_HIDDEN(field, home, there, def) cfg->field = (def);
 #include "base/config.def"
 }
@@ -176,6 +183,107 @@ static enum nfs4r_status check_durability(const struct nfs4r_config *cfg, char *
 	return NFS4R_OK;
 }
 
+/* ---- how servers prove who they are ---- */
+
+enum nfs4r_status nfs4r_config_server_keys(const char *text, struct nfs4r_endpoint *e, char *why, size_t why_len)
+{
+	char one[NFS4R_FINGERPRINT_TEXT + 1];
+
+	e->nkeys = 0;
+	for (text += strspn(text, " \t"); *text; text += strspn(text, " \t")) {
+		size_t len = strcspn(text, " \t");
+
+		if (e->nkeys == NFS4R_KEYS_MAX) {
+			snprintf(why, why_len, "REPL: Server %u has more than two fingerprints as Key: the one of the key that it uses, and perhaps the next one", e->id);
+			return NFS4R_BADCONFIG;
+		}
+		snprintf(one, sizeof(one), "%.*s", len < sizeof(one) ? (int)len : (int)sizeof(one) - 1, text);
+		if (!nfs4r_fingerprint_parse(one, &e->key[e->nkeys])) {
+			snprintf(why, why_len, "REPL: Server %u: Key = \"%.60s\" is no fingerprint; write the line that `nfs4rctl key show` prints on that server, "
+					       "Key = \"SHA256:...\" with 43 letters",
+				 e->id, one);
+			return NFS4R_BADCONFIG;
+		}
+		e->nkeys++;
+		text += len;
+	}
+	return NFS4R_OK;
+}
+
+static bool uses(const struct nfs4r_rpc_config *rpc, enum nfs4r_security flavour)
+{
+	return rpc->security == flavour || (rpc->security_accept & NFS4R_SECURITY_BIT(flavour));
+}
+
+static bool have_one_key(const struct nfs4r_endpoint *a, const struct nfs4r_endpoint *b)
+{
+	for (uint32_t i = 0; i < a->nkeys; i++)
+		for (uint32_t k = 0; k < b->nkeys; k++)
+			if (memcmp(&a->key[i], &b->key[k], sizeof(a->key[0])) == 0)
+				return true;
+	return false;
+}
+
+/* Whoever has a key is the server that it is written for. */
+static enum nfs4r_status check_keys(const struct nfs4r_rpc_config *rpc, char *why, size_t len)
+{
+	uint32_t known = 0;
+
+	for (uint32_t i = 0; i < rpc->nservers; i++) {
+		known += rpc->servers[i].id != rpc->self && rpc->servers[i].nkeys;
+		for (uint32_t k = 0; k < i; k++) {
+			if (!have_one_key(&rpc->servers[i], &rpc->servers[k]))
+				continue;
+			snprintf(why, len, "REPL: servers %u and %u have the same Key; each server makes its own with `nfs4rctl key make`", rpc->servers[k].id, rpc->servers[i].id);
+			return NFS4R_BADCONFIG;
+		}
+	}
+	if (rpc->nservers == 1 || known || rpc->tls_ca[0])
+		return NFS4R_OK;
+	return bad(why, len, "REPL: Peer_Security = tls has nothing by which to know another server: write Key = \"SHA256:...\" into each Server block, as `nfs4rctl key make` prints it on that "
+			     "server, or Peer_CA");
+}
+
+static enum nfs4r_status check_tls(const struct nfs4r_rpc_config *rpc, char *why, size_t len)
+{
+	const struct {
+		const char *key, *path;
+	} paths[] = { { "Peer_Certificate", rpc->tls_certificate }, { "Peer_Key", rpc->tls_key }, { "Peer_CA", rpc->tls_ca }, { "Peer_CRL", rpc->tls_crl } };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		if (paths[i].path[0] == '/' || (i > 1 && !paths[i].path[0]))
+			continue;
+		snprintf(why, len, "REPL: %s = \"%.200s\" is not an absolute path; write the whole path of the file", paths[i].key, paths[i].path);
+		return NFS4R_BADCONFIG;
+	}
+	if (rpc->tls_crl[0] && !rpc->tls_ca[0])
+		return bad(why, len, "REPL: Peer_CRL is of no use without Peer_CA; to stop trusting a server that is known by its key, take its Key away");
+	return check_keys(rpc, why, len);
+}
+
+static enum nfs4r_status check_krb5(const struct nfs4r_rpc_config *rpc, char *why, size_t len)
+{
+	if (rpc->krb5_keytab[0] != '/')
+		return bad(why, len, "REPL: Peer_Keytab is not an absolute path; write the whole path of the keytab");
+	if (!rpc->krb5_service[0] || strpbrk(rpc->krb5_service, "/@ "))
+		return bad(why, len, "REPL: Peer_Service is the first part of the servers' principals alone, such as nfs4r; the same on every server");
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status check_security(const struct nfs4r_rpc_config *rpc, char *why, size_t len)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	if (rpc->security < NFS4R_SECURITY_NONE || rpc->security > NFS4R_SECURITY_KRB5P)
+		return bad(why, len, "REPL: Peer_Security is missing; write Peer_Security = tls, and make the key of this server with `nfs4rctl key make` (docs/security.md); "
+				     "the same on every server");
+	if (uses(rpc, NFS4R_SECURITY_TLS))
+		st = check_tls(rpc, why, len);
+	if (st == NFS4R_OK && (uses(rpc, NFS4R_SECURITY_KRB5I) || uses(rpc, NFS4R_SECURITY_KRB5P)))
+		st = check_krb5(rpc, why, len);
+	return st;
+}
+
 static const uint8_t no_uuid[16];
 
 enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, size_t why_len)
@@ -188,14 +296,13 @@ enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, 
 		return bad(why, why_len, "REPL: Volume_UUID is missing; make one with uuidgen and write it on every server");
 	if (cfg->store_dir[0] != '/')
 		return bad(why, why_len, "REPL: Store is missing or not an absolute path; write Store = \"/var/lib/nfs4r/NAME\" outside the exported directory");
-	if (cfg->rpc.security != NFS4R_SECURITY_NONE)
-		return bad(why, why_len, "REPL: Peer_Security is missing; Kerberos between servers is not implemented yet, so write Peer_Security = none and keep the "
-					 "servers' network private: only configured addresses may connect");
 	enum nfs4r_status st = check_ranges(cfg, why, why_len);
 
 	if (st == NFS4R_OK)
 		st = check_view(cfg, why, why_len);
 	if (st == NFS4R_OK)
 		st = check_durability(cfg, why, why_len);
-	return st == NFS4R_OK ? check_servers(&cfg->rpc, why, why_len) : st;
+	if (st == NFS4R_OK)
+		st = check_servers(&cfg->rpc, why, why_len);
+	return st == NFS4R_OK ? check_security(&cfg->rpc, why, why_len) : st;
 }

@@ -10,6 +10,8 @@
 bool nfs4r_config_range(enum nfs4r_key key, uint64_t value, char *why, size_t why_len);
 /* Gives to @rpc the keys that have to be equal on all servers and have no member of HELLO. Pure. */
 void nfs4r_config_compare(const struct nfs4r_config *cfg, struct nfs4r_rpc_config *rpc);
+/* @text, Key of the Server block of @e, into it: one or two fingerprints. NFS4R_OK, or BADCONFIG with what to write. Pure. */
+enum nfs4r_status nfs4r_config_server_keys(const char *text, struct nfs4r_endpoint *e, char *why, size_t why_len);
 /*
  * REPL { } has no key called @name, or not in the block where it was found: what to write instead, as half a sentence without an end. The key that it was renamed
  * to, the block that it belongs to, or the key whose name is nearest. Pure.

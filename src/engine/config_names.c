@@ -22,10 +22,12 @@ static const struct known {
 #define KEY_NUMBER(block, name, ...) { #name, BLOCK_##block },
 #define KEY_BOOL(block, name, ...) { #name, BLOCK_##block },
 #define KEY_TOKEN(block, name, ...) { #name, BLOCK_##block },
+#define KEY_LIST(block, name, ...) { #name, BLOCK_##block },
 #define KEY_TEXT(block, name, ...) { #name, BLOCK_##block },
 #define KEY_UUID(block, name, ...) { #name, BLOCK_##block },
 #define KEY_SERVER_U32(name, ...) { #name, BLOCK_SERVER },
 #define KEY_SERVER_TEXT(name, ...) { #name, BLOCK_SERVER },
+#define KEY_SERVER_OPTIONAL(name, ...) { #name, BLOCK_SERVER },
 #include "base/config.def"
 };
 

@@ -83,6 +83,12 @@ enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, 
 enum nfs4r_status nfs4r_places_check(const struct nfs4r_config *cfg, char *why, size_t why_len);
 
 /*
+ * Whether the files are there by which @cfg lets this server prove who it is, and nobody else can read what is secret. NFS4R_OK; or NFS4R_BADCONFIG with a text that
+ * names the key and what to do. What is in the files is the transport's business. Blocks on the disk.
+ */
+enum nfs4r_status nfs4r_key_files_check(const struct nfs4r_config *cfg, char *why, size_t why_len);
+
+/*
  * The process waits before it starts an engine with @cfg (log 4.15): who asks at the control socket that is not there is told @why. *fd is -1 at first, and the caller's to
  * keep; goes_on() ends it. Any thread, one at a time; blocks on the disk. Nothing fails: without the file beside the socket the log alone has the reason.
  */

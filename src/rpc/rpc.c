@@ -38,6 +38,11 @@ static int64_t day_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+static void set_text(char *out, size_t size, const char *text)
+{
+	snprintf(out, size, "%s", text ? text : "");
+}
+
 void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 {
 	memset(cfg, 0, sizeof(*cfg));
@@ -52,10 +57,11 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 #define HOME_RPC(there, value) cfg->there = (value);
 #define HOME_CORE(there, value)
 #define HOME_ENGINE(there, value)
-#define HOME_TEXT_RPC(there, value) snprintf(cfg->there, sizeof(cfg->there), "%s", value);
+#define HOME_TEXT_RPC(there, value) set_text(cfg->there, sizeof(cfg->there), value);
 #define HOME_TEXT_ENGINE(there, value)
 #define KEY_NUMBER(block, name, field, home, there, def, ...) HOME_##home(there, def)
 #define KEY_TOKEN(block, name, field, home, there, def, ...) HOME_##home(there, def)
+#define KEY_LIST(block, name, field, home, there, def, ...) HOME_##home(there, def)
 #define KEY_TEXT(block, name, field, home, there, def, ...) HOME_TEXT_##home(there, def)
 #include "base/config.def"
 #undef HOME_TEXT_RPC

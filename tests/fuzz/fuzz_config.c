@@ -53,6 +53,9 @@ static void set(struct raw *raw, const struct config_item *item, const char *val
 	case CONFIG_BOOL:
 		*(bool *)at = value[0] == 't';
 		break;
+	case CONFIG_LIST:
+		*(uint32_t *)at = (uint32_t)strtoul(value, NULL, 0) & 0x1e; /* bits of words */
+		break;
 	case CONFIG_TOKEN:
 		set_token(at, value, item);
 		break;
@@ -64,13 +67,17 @@ static void set(struct raw *raw, const struct config_item *item, const char *val
 	}
 }
 
-static void add_server(struct raw *raw, const char *value)
+static void add_server(struct raw *raw, char *value)
 {
 	struct raw_server *s = server_init(&raw->servers, NULL);
-	char *rest;
+	char *rest, *key;
 
 	s->id = (uint32_t)strtoul(value, &rest, 0);
 	s->port = *rest ? (uint32_t)strtoul(rest + 1, &rest, 0) : 0;
+	key = *rest ? strchr(rest + 1, ' ') : NULL; /* behind the address */
+	if (key)
+		*key++ = '\0';
+	s->key = key && strlen(key) <= 255 ? strdup(key) : NULL;
 	s->address = *rest && strlen(rest + 1) <= 255 && rest[1] ? strdup(rest + 1) : NULL;
 	server_commit(NULL, &raw->servers, s, NULL);
 }
@@ -110,7 +117,7 @@ static void check_range(const struct nfs4r_config *cfg)
 	for (uint32_t i = 0; i < cfg->rpc.nservers; i++) {
 		const struct nfs4r_endpoint *e = &cfg->rpc.servers[i];
 
-		FUZZ_CHECK(e->id >= 1 && e->id <= NFS4R_SERVERS_MAX && e->port && e->host[0]);
+		FUZZ_CHECK(e->id >= 1 && e->id <= NFS4R_SERVERS_MAX && e->port && e->host[0] && e->nkeys <= NFS4R_KEYS_MAX);
 		for (uint32_t k = 0; k < i; k++)
 			FUZZ_CHECK(cfg->rpc.servers[k].id != e->id);
 		fuzz_address(e);

@@ -16,6 +16,7 @@ enum kind {
 	NUMBER,
 	BOOL,
 	TOKEN,
+	LIST,
 	TEXT
 };
 
@@ -42,10 +43,12 @@ static const struct key keys[] = {
 #define KEY_BOOL(block, name, field, home, there, def, same, text) { BOOL, #block, #name, #def, #same, text, NULL, "", def, 0, 0, 0, NULL, { { NULL, 0 } } },
 #define KEY_TOKEN(block, name, field, home, there, def, same, text) \
 	{ TOKEN, #block, #name, #def, #same, text, NULL, "", def, 0, 0, 0, NULL, { NFS4R_TOKENS_##name(WORD) } },
+#define KEY_LIST(block, name, field, home, there, def, same, text) { LIST, #block, #name, "", #same, text, NULL, "", def, 0, 0, 0, NULL, { NFS4R_TOKENS_##name(WORD) } },
 #define KEY_TEXT(block, name, field, home, there, def, min, max, same, text) { TEXT, #block, #name, #def, #same, text, NULL, "bytes", 0, min, max, 0, def, { { NULL, 0 } } },
 #define KEY_UUID(block, name, field, same, text) { TEXT, #block, #name, "NFS4R_REQUIRED", #same, text, NULL, "bytes", 0, 36, 36, 0, NULL, { { NULL, 0 } } },
 #define KEY_SERVER_U32(name, member, def, min, max, text) { NUMBER, "SERVER", #name, #def, "SERVER", text, NULL, "", def, min, max, 0, NULL, { { NULL, 0 } } },
 #define KEY_SERVER_TEXT(name, member, min, max, text) { TEXT, "SERVER", #name, "NFS4R_REQUIRED", "SERVER", text, NULL, "bytes", 0, min, max, 0, NULL, { { NULL, 0 } } },
+#define KEY_SERVER_OPTIONAL(name, member, min, max, text) { TEXT, "SERVER", #name, "NULL", "SERVER", text, NULL, "bytes", 0, min, max, 0, NULL, { { NULL, 0 } } },
 #include "base/config.def"
 };
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
@@ -97,6 +100,10 @@ static void values(const struct key *k)
 	for (const struct word *w = k->words; k->kind == TOKEN && w->word; w++)
 		printf("%s%s", w == k->words ? "" : w[1].word ? ", " :
 								" or ",
+		       w->word);
+	for (const struct word *w = k->words; k->kind == LIST && w->word; w++)
+		printf("%s%s", w == k->words ? "some of " : w[1].word ? ", " :
+									" and ",
 		       w->word);
 	if (k->kind == NUMBER) {
 		printf("%" PRIu64 " to %" PRIu64, k->min, k->max);

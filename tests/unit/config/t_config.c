@@ -66,6 +66,7 @@ static void every_layer_has_the_same_defaults(void **state)
 #define KEY_NUMBER(block, name, field, home, there, ...) HOME_##home(there, field)
 #define KEY_BOOL(block, name, field, home, there, ...) HOME_##home(there, field)
 #define KEY_TOKEN(block, name, field, home, there, ...) HOME_##home(there, field)
+#define KEY_LIST(block, name, field, home, there, ...) HOME_##home(there, field)
 #define KEY_HIDDEN(field, home, there, def) HOME_##home(there, field)
 #include "base/config.def"
 	assert_true(seen > 20);

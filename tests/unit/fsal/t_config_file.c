@@ -18,6 +18,10 @@ struct repl_module repl_module;
 	"Server_Id = 1; Volume = \"data\"; Volume_UUID = \"3b0d7a3c-5b0e-4c86-9d0b-3a2f6d1c9e55\"; " \
 	"Store = \"/var/lib/nfs4r/data\"; Peer_Security = none; Server { Id = 1; Address = \"192.0.2.1\"; } "
 
+#define NEEDED_BUT_SECURITY                                                                          \
+	"Server_Id = 1; Volume = \"data\"; Volume_UUID = \"3b0d7a3c-5b0e-4c86-9d0b-3a2f6d1c9e55\"; " \
+	"Store = \"/var/lib/nfs4r/data\"; Server { Id = 1; Address = \"192.0.2.1\"; } "
+
 /* In builds with a sanitizer. Ganesha's parser forgets the texts that it has read when it finds a block wrong; the daemon ends then. */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
@@ -78,6 +82,7 @@ static void what_is_not_written_has_the_default(void **state)
 	if (strcmp(#name, "Server_Id") != 0 && strcmp(#name, "Waiting_Max") != 0) \
 		assert_int_equal(cfg->field, def.field);
 #define KEY_BOOL(block, name, field, ...) assert_int_equal(cfg->field, def.field);
+#define KEY_LIST(block, name, field, ...) assert_int_equal(cfg->field, def.field);
 #define KEY_TOKEN(block, name, field, home, there, def_, ...) \
 	if (strcmp(#name, "Peer_Security") != 0)              \
 		assert_int_equal(cfg->field, def.field);
@@ -166,8 +171,69 @@ static void a_value_that_cannot_be_is_refused(void **state)
 	refused(NEEDED "Tuning { Failure_Timeout = 900; }", "Failure_Timeout = 900 does not go with Lease = 2000");
 	refused(NEEDED "Tuning { Peer_Congestion = \"a_name_that_is_too_long\"; }", "Peer_Congestion has 23 bytes; write 15 at most");
 	refused(NEEDED "Peer_Security = krb5;", "more than once");
-	refused("Server_Id = 1; Peer_Security = krb5;", "Kerberos between servers is not implemented yet");
+	refused("Server_Id = 1; Peer_Security = krb5;", "Peer_Security = krb5 authenticates the servers and protects no byte after that; write krb5p");
 	refused("", "Server_Id = 0 is missing or out of range; write 1 to 15");
+}
+
+#define WITH(security)                                                                               \
+	"Server_Id = 1; Volume = \"data\"; Volume_UUID = \"3b0d7a3c-5b0e-4c86-9d0b-3a2f6d1c9e55\"; " \
+	"Store = \"/var/lib/nfs4r/data\"; Peer_Security = " security "; Server { Id = 1; Address = \"192.0.2.1\"; } "
+#define SECOND(key) "Server { Id = 2; Address = \"192.0.2.2\"; " key " }"
+#define KEY1 "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU"
+#define KEY2 "SHA256:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0"
+
+static void servers_are_known_by_keys(void **state)
+{
+	struct nfs4r_rpc_config *rpc = &repl_module.cfg.rpc;
+	char text[NFS4R_FINGERPRINT_TEXT];
+
+	taken(WITH("tls") SECOND("Key = \"" KEY1 "\";"));
+	assert_int_equal(rpc->security, NFS4R_SECURITY_TLS);
+	assert_int_equal(rpc->security_accept, 0);
+	assert_string_equal(rpc->tls_key, "/etc/nfs4r/peer.key");
+	assert_string_equal(rpc->tls_certificate, "/etc/nfs4r/peer.crt");
+	assert_string_equal(rpc->tls_ca, "");
+	assert_int_equal(rpc->servers[0].nkeys, 0);
+	assert_int_equal(rpc->servers[1].nkeys, 1);
+	assert_string_equal(nfs4r_fingerprint_text(&rpc->servers[1].key[0], text), KEY1);
+	taken(WITH("tls") SECOND("Key = \" " KEY1 "  " KEY2 " \";"));
+	assert_int_equal(rpc->servers[1].nkeys, 2);
+	assert_string_equal(nfs4r_fingerprint_text(&rpc->servers[1].key[1], text), KEY2);
+	refused(WITH("tls") SECOND("Key = \"SHA256:short\";"), "Server 2: Key = \"SHA256:short\" is no fingerprint");
+	refused(WITH("tls") SECOND("Key = \"" KEY1 "=\";"), "is no fingerprint");
+	refused(WITH("tls") SECOND("Key = \"" KEY1 " " KEY2 " " KEY2 "\";"), "Server 2 has more than two fingerprints");
+	refused(WITH("tls") SECOND("Key = \"" KEY1 "\";") "Server { Id = 3; Address = \"192.0.2.3\"; Key = \"" KEY1 "\"; }", "servers 2 and 3 have the same Key");
+}
+
+static void somebody_has_to_be_known(void **state)
+{
+	struct nfs4r_rpc_config *rpc = &repl_module.cfg.rpc;
+
+	taken(WITH("tls")); /* it is alone */
+	refused(WITH("tls") SECOND(""), "has nothing by which to know another server: write Key");
+	refused(WITH("none") "Peer_Security_Accept = tls;" SECOND(""), "has nothing by which to know another server: write Key");
+	taken(WITH("tls") SECOND("") "Peer_CA = \"/etc/nfs4r/ca.crt\"; Peer_CRL = \"/etc/nfs4r/ca.crl\";");
+	assert_string_equal(rpc->tls_ca, "/etc/nfs4r/ca.crt");
+	refused(WITH("tls") SECOND("Key = \"" KEY1 "\";") "Peer_CRL = \"/etc/nfs4r/ca.crl\";", "Peer_CRL is of no use without Peer_CA");
+	refused(WITH("tls") "Peer_Key = \"peer.key\";", "Peer_Key = \"peer.key\" is not an absolute path");
+	refused(WITH("krb5p") "Peer_Keytab = \"keytab\";", "Peer_Keytab is not an absolute path");
+	refused(WITH("krb5i") "Peer_Service = \"nfs4r/host\";", "Peer_Service is the first part");
+}
+
+static void one_flavour_is_used_and_several_are_accepted(void **state)
+{
+	struct nfs4r_rpc_config *rpc = &repl_module.cfg.rpc;
+
+	taken(WITH("none") "Peer_Security_Accept = tls, krb5p;" SECOND("Key = \"" KEY1 "\";"));
+	assert_int_equal(rpc->security, NFS4R_SECURITY_NONE);
+	assert_int_equal(rpc->security_accept, NFS4R_SECURITY_BIT(NFS4R_SECURITY_TLS) | NFS4R_SECURITY_BIT(NFS4R_SECURITY_KRB5P));
+	taken(WITH("krb5i") "Peer_Security_Accept = none;");
+	assert_int_equal(rpc->security, NFS4R_SECURITY_KRB5I);
+	assert_int_equal(rpc->security_accept, NFS4R_SECURITY_BIT(NFS4R_SECURITY_NONE));
+	assert_string_equal(rpc->krb5_service, "nfs4r");
+	assert_string_equal(rpc->krb5_keytab, "/etc/krb5.keytab");
+	refused(WITH("none") "Peer_Security_Accept = krb5;", "krb5");
+	refused(NEEDED_BUT_SECURITY, "Peer_Security is missing; write Peer_Security = tls");
 }
 
 static void a_block_twice_is_refused(void **state)
@@ -186,6 +252,9 @@ int main(void)
 		cmocka_unit_test(a_key_in_the_wrong_block_is_refused_with_the_right_one),
 		cmocka_unit_test(a_misspelt_key_is_refused_with_the_nearest),
 		cmocka_unit_test(a_value_that_cannot_be_is_refused),
+		cmocka_unit_test(servers_are_known_by_keys),
+		cmocka_unit_test(somebody_has_to_be_known),
+		cmocka_unit_test(one_flavour_is_used_and_several_are_accepted),
 		cmocka_unit_test(a_block_twice_is_refused),
 	};
 
