@@ -373,12 +373,15 @@ static const char *const requests[] = {
 	"{\"cmd\":\"remove-server\",\"server\":3,\"abandon\":true,\"yes\":true}\n",
 	"{\"cmd\":\"force-reconfigure\",\"servers\":[1,2],\"yes\":true}\n",
 	"{\"cmd\":\"abandon\",\"server\":3,\"yes\":true}\n",
+	"{\"cmd\":\"keys\"}\n",
+	"{\"cmd\":\"set-keys\",\"server\":3,\"keys\":[\"SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU\"],\"abandon\":true}\n",
 };
 
 static const char *const configs[] = {
 	"Server=2,2050,10.0.0.2\nServer=3,2050,::1\nLease=2000\nSilence=1000\n",
 	"Durability=majority\nVolume_UUID=6f0e1c52-0b8f-4f7c-9b0a-1f7f3f1f5a12\nConflicts=/conflicts\n",
 	"Retention_Bytes=268435456\nRetention_Time=3600\nFree_Min=1048576\nAbandon_After=60\n",
+	"Server=2,294,10.0.0.2 SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU\nPeer_Security=tls\nPeer_Security_Accept=6\n",
 	"Window=4194304\nPayload_Memory=4194304\nPeer_Congestion=system\nPeer_Security=krb5\n",
 	"+add 4 server4.example:2050\n+add 4 [::1]:2050\n+remove 3\n+list\n=1 2\n=none\n",
 };

@@ -7,6 +7,7 @@
  *   ctl_view.c     the active view's part of it
  *   ctl_seals.c    ends of logs, repairs, the loss window; giving a server up
  *   ctl_servers.c  who the servers are; adding one, taking one out
+ *   ctl_keys.c     by which keys they know each other; changing one
  *   ctl_controls.c controls and waiting operations as JSON
  *   ctl_stats.c    counters and latencies as JSON
  *   ctl_lag.c      how old is what a peer has not applied. Pure
@@ -105,6 +106,18 @@ json_t *admin_servers(struct nfs4r_engine *eng);
 json_t *admin_add_server(struct nfs4r_engine *eng, const json_t *req);
 json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req);
 json_t *admin_force_reconfigure(struct nfs4r_engine *eng, const json_t *req);
+
+/* The addresses and keys that this server goes by, as a view keeps them. INVAL: one is too long. eng->lock held */
+enum nfs4r_status admin_addresses(const struct nfs4r_engine *eng, struct nfs4r_address *out, uint32_t *n, char *why);
+
+/* ---- ctl_keys.c: the keys by which servers know each other (log 6.16) ---- */
+json_t *admin_keys(struct nfs4r_engine *eng);
+json_t *admin_set_keys(struct nfs4r_engine *eng, const json_t *req);
+/* A list of fingerprints as text; NULL: none. INVAL: @why (NFS4R_WHY bytes) says which is none, or that there are too many. */
+enum nfs4r_status admin_keys_of(const json_t *list, struct nfs4r_key_fingerprint out[NFS4R_KEYS_MAX], uint16_t *n, char *why);
+/* What a row about a server says of its keys: "keys", and "keys_from" "view", "file" or null. */
+json_t *admin_key_facts(const struct nfs4r_engine *eng, const struct ctl_facts *f, const struct nfs4r_endpoint *e);
+const char *admin_flavour(enum nfs4r_security flavour); /* its word in the configuration */
 
 /* Each takes eng->lock for a moment only. NULL when out of memory. */
 json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);

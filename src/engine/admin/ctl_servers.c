@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * `nfs4rctl server` and `nfs4rctl force-reconfigure` (log 9.1, 9.3): the list of the volume's servers, adding one, removing one, and
+ * `nfs4rctl server` and `nfs4rctl force-reconfigure` (log 9.1, 9.3; keys: ctl_keys.c): the list of the volume's servers, adding one, removing one, and
  * continuing with the survivors after permanent loss of a majority.
  *
  * Happy path: a request is looked at here (numbers, addresses) and by the core (may it be now), which then keeps it in memory until it is done.
@@ -49,9 +49,12 @@ static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts
 												admin_view_other(eng, f, e->id);
 	uint64_t behind = self ? admin_own_lag(f) : admin_entries(f->peer[e->id].applied, f->end);
 
-	return json_pack("{s:i, s:o, s:i, s:b, s:b, s:b, s:s, s:o}", "server", e->id, "host", admin_json_text(e->host), "port", e->port,
-			 "self", self, "voter", voter, "member", (f->view.adopted.members & NFS4R_BIT(e->id)) != 0, "state",
-			 state ? state : "member", "lag_entries", num(behind));
+	json_t *row = json_pack("{s:i, s:o, s:i, s:b, s:b, s:b, s:s, s:o}", "server", e->id, "host", admin_json_text(e->host), "port", e->port,
+				"self", self, "voter", voter, "member", (f->view.adopted.members & NFS4R_BIT(e->id)) != 0, "state",
+				state ? state : "member", "lag_entries", num(behind));
+	if (row)
+		json_object_update_new(row, admin_key_facts(eng, f, e));
+	return row;
 }
 
 /* The orders for a forced reconfiguration that this server knows of; null: none. */
@@ -80,9 +83,10 @@ json_t *admin_servers(struct nfs4r_engine *eng)
 	admin_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "view", num(f.view.adopted.num), "forced_reconfigurations",
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "view", num(f.view.adopted.num), "forced_reconfigurations",
 			 num(NFS4R_RECONF(f.view.adopted.num)), "forced_reconfiguration", orders(eng, &f), "servers", rows, "removed", f.view.taken_out, "adding",
-			 f.view.adding ? num(f.view.adding) : json_null(), "removing", f.view.removing ? num(f.view.removing) : json_null(), "waiting_for",
+			 f.view.adding ? num(f.view.adding) : json_null(), "removing", f.view.removing ? num(f.view.removing) : json_null(), "changing_keys",
+			 f.view.rekeying ? num(f.view.rekeying) : json_null(), "waiting_for",
 			 f.view.waits);
 }
 
@@ -121,8 +125,7 @@ bool admin_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *wh
 	return false;
 }
 
-/* The addresses that this server goes by, as a view keeps them. INVAL: one is too long. eng->lock held */
-static enum nfs4r_status addresses(const struct nfs4r_engine *eng, struct nfs4r_address *out, uint32_t *n, char *why)
+enum nfs4r_status admin_addresses(const struct nfs4r_engine *eng, struct nfs4r_address *out, uint32_t *n, char *why)
 {
 	*n = 0;
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
@@ -139,6 +142,8 @@ static enum nfs4r_status addresses(const struct nfs4r_engine *eng, struct nfs4r_
 			memset(&out[*n], 0, sizeof(out[*n]));
 			out[*n].id = s;
 			out[*n].port = e->port;
+			out[*n].nkeys = e->nkeys;
+			memcpy(out[*n].keys, e->key, e->nkeys * sizeof(e->key[0]));
 			memcpy(out[(*n)++].address, e->host, strlen(e->host));
 		}
 	}
@@ -195,17 +200,24 @@ static enum nfs4r_status look_taken(const struct nfs4r_engine *eng, nfs4r_server
 }
 
 /* @all in ascending order with the new one at its place. */
-static void insert(struct nfs4r_address *all, uint32_t *n, nfs4r_server_id s, const char *host, uint16_t port)
+static void insert(struct nfs4r_address *all, uint32_t *n, const struct nfs4r_address *a)
 {
 	uint32_t at = *n;
 
-	for (; at > 0 && all[at - 1].id > s; at--)
+	for (; at > 0 && all[at - 1].id > a->id; at--)
 		all[at] = all[at - 1];
-	memset(&all[at], 0, sizeof(all[at]));
-	all[at].id = s;
-	all[at].port = port;
-	memcpy(all[at].address, host, strlen(host));
+	all[at] = *a;
 	(*n)++;
+}
+
+/* How the others will know it. With keys alone somebody has to say which is its; a CA may vouch for it instead. */
+static enum nfs4r_status look_keys(const struct nfs4r_engine *eng, const json_t *list, struct nfs4r_address *a, char *why)
+{
+	enum nfs4r_status st = admin_keys_of(list, a->keys, &a->nkeys, why);
+
+	if (st == NFS4R_OK && !a->nkeys && eng->cfg.rpc.security == NFS4R_SECURITY_TLS && !eng->cfg.rpc.tls_ca[0])
+		return bad(why, "the others would not know the new server: add --key and what `nfs4rctl key make` printed on its machine");
+	return st;
 }
 
 json_t *admin_add_server(struct nfs4r_engine *eng, const json_t *req)
@@ -214,23 +226,26 @@ json_t *admin_add_server(struct nfs4r_engine *eng, const json_t *req)
 	const char *host = json_string_value(json_object_get(req, "host"));
 	json_int_t port = json_integer_value(json_object_get(req, "port"));
 	struct nfs4r_event ev = { .type = NFS4R_EV_ADD_SERVER, .peer = s };
-	struct nfs4r_address all[NFS4R_SERVERS_MAX + 1];
+	struct nfs4r_address all[NFS4R_SERVERS_MAX + 1], a = { .id = s, .port = (uint16_t)port };
 	char why[WHY] = "", text[WHY - 20] = "";
 	enum nfs4r_status st = look(eng, s, why);
 
 	if (st == NFS4R_OK)
 		st = look_address(eng, host, port, why);
+	if (st == NFS4R_OK)
+		st = look_keys(eng, json_object_get(req, "keys"), &a, why);
 	if (st != NFS4R_OK)
 		return refuse(why);
+	memcpy(a.address, host, strlen(host));
 	pthread_mutex_lock(&eng->lock);
 	st = look_taken(eng, s, host, port, why);
 	if (st == NFS4R_OK)
 		st = named(s, nfs4r_core_may_add(eng->core, s, text, sizeof(text)), text, why);
 	if (st == NFS4R_OK)
-		st = addresses(eng, all, &ev.nall, why);
+		st = admin_addresses(eng, all, &ev.nall, why);
 	if (st == NFS4R_OK) {
 		engine_log(eng, NFS4R_LOG_INFO, "volume %s: an administrator adds server %u at %s:%u", eng->cfg.volume_name, s, host, (unsigned)port);
-		insert(all, &ev.nall, s, host, (uint16_t)port);
+		insert(all, &ev.nall, &a);
 		ev.all = all;
 		engine_step(eng, &ev);
 	}

@@ -4,8 +4,9 @@
  *
  * Happy path: the Server blocks of the configuration say it until a view has other servers, or a book of addresses (one that begins alone is told of
  * others by a view only, and says so when its blocks name more); from then on that view does, over
- * restarts, too, and everybody who goes through the servers goes by it. A view without a book has the addresses of the configuration. When the core has adopted a view with other servers or other
- * addresses, the transport and the senders follow, and the log says who came and who went.
+ * restarts, too, and everybody who goes through the servers goes by it. A view without a book has the addresses of the configuration, and a server without a key in the
+ * view has those of its block. When the core has adopted a view with other servers or other
+ * addresses or keys, the transport and the senders follow, and the log says who came and who went.
  *
  * Where this server itself listens is its own block's business: an address of this machine is no news that another one could have.
  *
@@ -38,7 +39,16 @@ static nfs4r_servers set_of(const struct nfs4r_endpoint *list, uint32_t n)
 	return set;
 }
 
-static void list_from_addresses(struct nfs4r_rpc_servers *list, const struct nfs4r_view *v)
+/* Of the view; without any there, of the Server block. */
+static void set_keys(struct nfs4r_endpoint *e, const struct nfs4r_address *a, const struct nfs4r_endpoint *written)
+{
+	e->nkeys = a->nkeys ? (uint8_t)a->nkeys : written ? written->nkeys :
+							    0;
+	if (e->nkeys)
+		memcpy(e->key, a->nkeys ? a->keys : written->key, sizeof(e->key));
+}
+
+static void list_from_addresses(const struct nfs4r_rpc_config *cfg, struct nfs4r_rpc_servers *list, const struct nfs4r_view *v)
 {
 	list->n = v->nbook;
 	for (uint32_t i = 0; i < v->nbook; i++) {
@@ -48,6 +58,7 @@ static void list_from_addresses(struct nfs4r_rpc_servers *list, const struct nfs
 		e->id = v->addresses[i].id;
 		e->port = v->addresses[i].port;
 		memcpy(e->host, v->addresses[i].address, sizeof(v->addresses[i].address));
+		set_keys(e, &v->addresses[i], find(cfg->servers, cfg->nservers, e->id));
 	}
 }
 
@@ -70,7 +81,7 @@ static void take(struct nfs4r_engine *eng, const struct nfs4r_view *v)
 					  .gone = changed && by_view ? once(eng, v) & ~v->servers : 0 };
 
 	if (v->nbook)
-		list_from_addresses(&next, v);
+		list_from_addresses(&eng->cfg.rpc, &next, v);
 	for (uint32_t i = 0; !v->nbook && i < eng->cfg.rpc.nservers; i++)
 		if (v->servers & NFS4R_BIT(eng->cfg.rpc.servers[i].id))
 			next.list[next.n++] = eng->cfg.rpc.servers[i];
@@ -109,8 +120,10 @@ void membership_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg
 	cfg->nservers = list.n;
 	memcpy(cfg->servers, list.list, sizeof(cfg->servers));
 	for (uint32_t i = 0; i < cfg->nservers; i++)
-		if (cfg->servers[i].id == cfg->self)
-			cfg->servers[i] = *self;
+		if (cfg->servers[i].id == cfg->self) {
+			memcpy(cfg->servers[i].host, self->host, sizeof(self->host));
+			cfg->servers[i].port = self->port;
+		}
 }
 
 /* ---- what is said ---- */

@@ -177,6 +177,8 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 		e->id = (nfs4r_server_id)i;
 		snprintf(e->host, sizeof(e->host), "127.0.0.%d", i);
 		e->port = c->port;
+		e->nkeys = c->written_key[i] != 0;
+		e->key[0].sha256[0] = c->written_key[i];
 	}
 	s->ops = dirlops_open(s->data);
 	assert_non_null(s->ops);

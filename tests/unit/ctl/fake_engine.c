@@ -273,6 +273,8 @@ static void list_change(struct fake *f, nfs4r_server_id s, const struct nfs4r_ad
 		l->list[i].id = s;
 		l->list[i].port = a->port;
 		snprintf(l->list[i].host, sizeof(l->list[i].host), "%s", a->address);
+		l->list[i].nkeys = (uint8_t)a->nkeys;
+		memcpy(l->list[i].key, a->keys, sizeof(a->keys));
 		l->n += i == l->n;
 		f->eng.membership.servers |= NFS4R_BIT(s);
 	} else if (i < l->n) {
@@ -294,7 +296,7 @@ static void carry_on(struct fake *f)
 		list_change(f, v->removing, NULL);
 	if (v->reconf_epoch)
 		v->adopted.num = v->reconf_epoch << NFS4R_RECONF_SHIFT;
-	v->adding = v->removing = 0;
+	v->adding = v->removing = v->rekeying = 0;
 	v->reconf_epoch = 0;
 	snprintf(v->waits, sizeof(v->waits), "%s", f->refuses ? "its store is of another volume" : "");
 }
@@ -386,6 +388,29 @@ enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server
 	return may_change(of(c), NFS4R_BIT(s), why, why_len);
 }
 
+/* Of a server that has keys in the view, one stays, and another one goes when nobody is missing. */
+enum nfs4r_status nfs4r_core_may_set_keys(const struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_key_fingerprint *keys, uint32_t n, bool abandon, char *why,
+					  size_t why_len)
+{
+	struct fake *f = of(c);
+	const struct nfs4r_address *now = f->view.adopted.nbook && s && s <= f->view.adopted.nbook ? &f->view.adopted.addresses[s - 1] : NULL;
+
+	if (!(f->eng.membership.servers & NFS4R_BIT(s)) || !n) {
+		snprintf(why, why_len, "it does not belong to this volume");
+		return NFS4R_INVAL;
+	}
+	if (!now || now->nkeys < 2 || n == 2 || abandon || !f->keys_wait)
+		return NFS4R_OK;
+	f->keys_wait--;
+	snprintf(why, why_len, "the old key stays until these servers have the new one on their disks: 3");
+	return NFS4R_DELAY;
+}
+
+const struct nfs4r_view *nfs4r_core_adopted(const struct nfs4r_core *c)
+{
+	return &of(c)->view.adopted;
+}
+
 enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len)
 {
 	struct fake *f = of(c);
@@ -425,6 +450,17 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 		break;
 	case NFS4R_EV_REMOVE_SERVER:
 		f->view.removing = ev->peer;
+		break;
+	case NFS4R_EV_SERVER_KEYS:
+		f->view.rekeying = ev->peer;
+		if (ev->peer == f->keys_lost) {
+			f->keys_lost = 0;
+			break;
+		}
+		f->view.adopted.nbook = ev->nall;
+		memcpy(f->view.adopted.addresses, ev->all, ev->nall * sizeof(ev->all[0]));
+		for (uint32_t i = 0; i < ev->nall; i++)
+			list_change(f, ev->all[i].id, &ev->all[i]);
 		break;
 	case NFS4R_EV_RECONFIGURE:
 		f->view.reconf_epoch = ev->set ? 1 : 0;

@@ -42,6 +42,8 @@ struct fake {
 	struct nfs4r_store_retained kept;
 	nfs4r_servers may_change; /* these may be added, taken out, stay alone */
 	nfs4r_server_id refuses; /* adding it comes to nothing */
+	uint32_t keys_wait; /* so often an old key may not go yet */
+	nfs4r_server_id keys_lost; /* the first change of that one's keys comes to nothing, as if another view came first */
 	uint32_t changes; /* looks at the view until what was asked for is done */
 	uint32_t asked, silent_after; /* may_reconfigure(): how often; then server 3 is silent, and what is asked for is right */
 	struct nfs4r_core_view view; /* get_view() carries on what was asked for */
