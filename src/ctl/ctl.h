@@ -109,6 +109,7 @@ json_t *ctl_request_sure(struct ctl_conn *c, json_t *req);
 /* ---- servers.c: `server` and `force-reconfigure` ---- */
 
 #define CTL_SERVERS_MAX 15 /* of a volume */
+#define CTL_KEYS_MAX 2 /* of a server */
 #define CTL_WAIT_MAX_S 3600
 #define CTL_POLL_NS 500000000L
 
@@ -125,6 +126,8 @@ struct server_args {
 	unsigned wait_s; /* force-reconfigure, if `wait`: until the stopped servers count as silent */
 	unsigned server, port; /* port 0: as the server that is asked */
 	char host[256];
+	const char *keys[CTL_KEYS_MAX]; /* add: fingerprints of the new server; the caller's */
+	unsigned nkeys;
 	unsigned set[CTL_SERVERS_MAX], n; /* force-reconfigure: all survivors; n = 0: cancel the order */
 };
 
@@ -137,6 +140,33 @@ int run_servers(struct ctl_conn *c, const struct server_args *args); /* exit sta
 
 const char *parse_set(struct server_args *a, int n, char **args); /* what follows `force-reconfigure`, as parse_servers() */
 json_t *force_reconfigure_ask(struct ctl_conn *c, const struct server_args *args); /* prints what the administrator confirms; NULL: refused, it has complained */
+
+/* ---- keys.c: `key` ---- */
+
+enum key_command {
+	KEY_MAKE = 1,
+	KEY_SHOW,
+	KEY_REPLACE,
+	KEY_TRUST
+};
+
+struct key_args {
+	enum key_command what;
+	bool json, no_wait, abandon; /* options */
+	const char *files; /* make, show: these with .key and .crt behind it; NULL: where they are by default, or as the server says */
+	unsigned server; /* trust */
+	const char *fingerprint;
+};
+
+/* What follows `key`; the options are set already. NULL, or what is wrong with it. */
+const char *parse_keys(struct key_args *a, int n, char **args);
+int run_key_files(const struct key_args *args); /* make; and show, without a server. Exit status */
+int run_keys(struct ctl_conn *c, const struct key_args *args); /* the rest */
+
+/* ---- show_keys.c ---- */
+
+void show_keys(const json_t *a, FILE *out); /* the answer to `keys` */
+const char *show_key_end(char *buf, size_t len, int64_t ends_s, int64_t now_s); /* of a certificate; returns @buf */
 
 /* Members of JSON objects; 0, -1, false or "" when they are not there or of another kind. */
 uint64_t get_num(const json_t *o, const char *key);

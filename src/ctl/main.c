@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config_keys.h"
+#include "base/fingerprint.h"
 #include "base/text.h"
 #include "ctl/ctl.h"
 #include "nfs4r_build.h"
@@ -34,6 +36,10 @@ static const char usage_text[] =
 	"  server list    list the servers of the volume and their state\n"
 	"  server add N HOST[:PORT]   add server N, which runs at that address with an empty store\n"
 	"  server remove N            remove server N permanently\n"
+	"  key make       make the key of this server, and print its fingerprint for the other servers; before the server runs\n"
+	"  key show       show this server's key, and by which keys all servers are known\n"
+	"  key replace    give this server a new key, while all servers work\n"
+	"  key trust N SHA256:...     server N has a new key because its old one is lost; run it on another server\n"
 	"  force-reconfigure N...     after permanent loss of a majority, continue with only these servers. Run it on each; `none` cancels\n"
 	"\n"
 	"  -s, --socket PATH  control socket; default $NFS4R_SOCKET, else the only one in " RUN_FOLDER "\n"
@@ -58,6 +64,13 @@ static const char usage_text[] =
 	"      --yes          do not ask for confirmation\n"
 	"Options of server add, server remove and force-reconfigure:\n"
 	"      --no-wait      return at once instead of when the change is complete\n"
+	"Options of server add:\n"
+	"      --key SHA256:...   the fingerprint of the new server's key, as `key make` printed it there\n"
+	"Options of key make and key show:\n"
+	"      --files PREFIX   PREFIX.key and PREFIX.crt; default " NFS4R_PEER_FILES ", for key show as the server says\n"
+	"Options of key replace and key trust:\n"
+	"      --no-wait      return when the new key is accepted beside the old one; run the command again to end it\n"
+	"      --abandon      do not wait for servers that are outside the view: one that knows only the old key has to be added anew\n"
 	"Options of server remove:\n"
 	"      --abandon      remove the server even if updates that only it has are lost\n"
 	"Options of force-reconfigure:\n"
@@ -74,6 +87,7 @@ struct options {
 	double max_lag_s;
 	struct show_filter filter;
 	struct server_args server;
+	struct key_args key;
 	const char *cmd, *path;
 };
 
@@ -90,6 +104,8 @@ enum {
 	OPT_MAX_LAG,
 	OPT_DRY_RUN,
 	OPT_FROM,
+	OPT_KEY,
+	OPT_FILES,
 	OPT_RENAMED
 };
 
@@ -155,6 +171,34 @@ static bool set_max_lag(struct options *o, const char *arg)
 	return *arg >= '0' && *arg <= '9' && !*end && o->max_lag_s <= MAX_LAG_MAX_S;
 }
 
+static bool add_key(struct server_args *a, const char *text)
+{
+	struct nfs4r_key_fingerprint fp;
+
+	if (a->nkeys == CTL_KEYS_MAX || !nfs4r_fingerprint_parse(text, &fp))
+		return false;
+	a->keys[a->nkeys++] = text;
+	return true;
+}
+
+static bool is_key_command(const struct options *o)
+{
+	return strcmp(o->cmd, "key") == 0;
+}
+
+static int check_keys(struct options *o, int n, char **args)
+{
+	bool others = o->filtered || o->yes || o->lag_set || o->dry_run || o->from || o->server.off_for_good || o->server.wait || o->server.nkeys;
+	const char *wrong = others ? "key has the options --json, --files, --no-wait and --abandon" : NULL;
+
+	o->key.json = o->json;
+	o->key.no_wait = o->server.no_wait;
+	o->key.abandon = o->server.abandon;
+	if (!wrong)
+		wrong = parse_keys(&o->key, n, args);
+	return wrong ? ctl_complain(wrong) : -1;
+}
+
 static bool is_server_command(const struct options *o)
 {
 	return strcmp(o->cmd, "server") == 0 || strcmp(o->cmd, "force-reconfigure") == 0;
@@ -189,7 +233,7 @@ static int check_words(const struct options *o, int left, char **args)
 	} renamed[] = { { "give-up", "abandon" }, { "reconfigure", "force-reconfigure" } };
 
 	if (!*o->cmd)
-		return ctl_complain("a command is missing: status, health, controls, stats, verify, repair, abandon, server or force-reconfigure; see nfs4rctl --help");
+		return ctl_complain("a command is missing: status, health, controls, stats, verify, repair, abandon, server, key or force-reconfigure; see nfs4rctl --help");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(o->cmd, commands[i].name))
 			continue;
@@ -212,6 +256,8 @@ static int check(const struct options *o, int left, char **args)
 		return rc;
 	if (abandon && !server_number(o->path))
 		return ctl_complain("abandon needs the number of a server, 1 to 15");
+	if (o->server.nkeys)
+		return ctl_complain("--key belongs to the command server add");
 	if (o->server.no_wait || o->server.abandon || o->server.off_for_good || o->server.wait)
 		return ctl_complain("--no-wait, --wait, --abandon and --the-others-are-off-for-good belong to the commands server and force-reconfigure");
 	if ((o->from || o->dry_run) && strcmp(o->cmd, "repair"))
@@ -250,6 +296,8 @@ static const struct option long_options[] = { { "socket", required_argument, NUL
 					      { "max-lag", required_argument, NULL, OPT_MAX_LAG },
 					      { "dry-run", no_argument, NULL, OPT_DRY_RUN },
 					      { "from", required_argument, NULL, OPT_FROM },
+					      { "key", required_argument, NULL, OPT_KEY },
+					      { "files", required_argument, NULL, OPT_FILES },
 					      { "help", no_argument, NULL, 'h' },
 					      { "version", no_argument, NULL, 'V' },
 					      { 0 } };
@@ -294,6 +342,11 @@ static int set_option(struct options *o, int c, const char *text)
 	case OPT_FROM:
 		o->from = server_number(optarg);
 		return o->from ? -1 : ctl_complain("--from needs the number of a server, 1 to 15");
+	case OPT_KEY:
+		return add_key(&o->server, optarg) ? -1 : ctl_complain("--key needs a fingerprint, SHA256: and 43 letters, at most twice");
+	case OPT_FILES:
+		o->key.files = optarg;
+		return -1;
 	case ':':
 		return ctl_complain_of("%s needs a value; see nfs4rctl --help", text);
 	case '?':
@@ -322,6 +375,10 @@ static int parse(int argc, char **argv, struct options *o)
 	left = argc - optind;
 	o->cmd = left > 0 ? argv[optind] : "";
 	o->path = left > 1 ? argv[optind + 1] : NULL;
+	if (is_key_command(o))
+		return check_keys(o, left - 1, argv + optind + 1);
+	if (o->key.files)
+		return ctl_complain("--files belongs to key make and key show");
 	return is_server_command(o) ? check_servers(o, left - 1, argv + optind + 1) : check(o, left, argv + optind);
 }
 
@@ -381,9 +438,11 @@ static int run_health(struct ctl_conn *c, const struct options *o)
 	return tell_health(h, o);
 }
 
-/* There is no connection, because of errno. */
-static int not_asked(const struct options *o, const char *why)
+/* There is no connection, because of errno. What is in the files can be shown all the same, unless a certain server was to be asked. */
+static int not_asked(const struct options *o, const char *why, bool said_which)
 {
+	if (is_key_command(o) && o->key.what == KEY_SHOW && !said_which && (errno == ENOENT || errno == ECONNREFUSED))
+		return run_key_files(&o->key);
 	if (strcmp(o->cmd, "health"))
 		return ctl_complain(why);
 	return tell_health(health_unknown(errno == ENOENT || errno == ECONNREFUSED ? HEALTH_DOWN : HEALTH_UNKNOWN, why), o);
@@ -519,20 +578,25 @@ int main(int argc, char **argv)
 	struct options o = { 0 };
 	char path[256], why[CTL_WHY];
 	int rc = parse(argc, argv, &o);
+	bool said_which = o.socket || getenv("NFS4R_SOCKET");
 	struct ctl_conn *c;
 
 	if (rc >= 0)
 		return rc;
+	if (is_key_command(&o) && (o.key.what == KEY_MAKE || o.key.files))
+		return run_key_files(&o.key);
 	if (!o.socket) {
 		if (!ctl_find_socket(getenv("NFS4R_SOCKET"), RUN_FOLDER, path, sizeof(path), why))
-			return not_asked(&o, why);
+			return not_asked(&o, why, said_which);
 		o.socket = path;
 	}
 	c = ctl_connect(o.socket, why);
 	if (!c)
-		return not_asked(&o, why);
+		return not_asked(&o, why, said_which);
 	if (is_server_command(&o))
 		rc = run_servers(c, &o.server);
+	else if (is_key_command(&o))
+		rc = run_keys(c, &o.key);
 	else if (strcmp(o.cmd, "health") == 0)
 		rc = run_health(c, &o);
 	else

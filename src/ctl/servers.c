@@ -139,6 +139,7 @@ static int run_add(struct ctl_conn *c, struct waiting *w)
 {
 	const struct server_args *a = w->args;
 	unsigned port = a->port;
+	json_t *keys;
 
 	if (!port) { /* as the server that is asked */
 		json_t *list = ask_servers(c);
@@ -151,7 +152,10 @@ static int run_add(struct ctl_conn *c, struct waiting *w)
 		if (!port)
 			return CTL_FAILED;
 	}
-	return finish(c, w, ctl_request(c, json_pack("{s:s, s:i, s:s, s:i}", "cmd", "add-server", "server", a->server, "host", a->host, "port", port)));
+	keys = json_array();
+	for (unsigned i = 0; i < a->nkeys; i++)
+		json_array_append_new(keys, json_string(a->keys[i]));
+	return finish(c, w, ctl_request(c, json_pack("{s:s, s:i, s:s, s:i, s:o}", "cmd", "add-server", "server", a->server, "host", a->host, "port", port, "keys", keys)));
 }
 
 static json_t *ask_remove(struct ctl_conn *c, const struct server_args *a, bool sure)
@@ -273,6 +277,8 @@ const char *parse_servers(struct server_args *a, int n, char **args)
 
 	if (a->off_for_good || a->wait)
 		return "--the-others-are-off-for-good and --wait belong to the command force-reconfigure";
+	if (a->nkeys && strcmp(sub, "add"))
+		return "--key belongs to server add";
 	if (strcmp(sub, "list") == 0 && n == 1) {
 		a->what = SERVER_LIST;
 		return a->no_wait || a->abandon ? "server list has no option but --json" : NULL;
@@ -287,5 +293,5 @@ const char *parse_servers(struct server_args *a, int n, char **args)
 		return n == 2 ? NULL : "server remove needs the number of one server";
 	if (a->abandon || a->yes)
 		return "--abandon and --yes belong to server remove";
-	return n == 3 && parse_address(args[2], a) ? NULL : "server add needs a number and an address: nfs4rctl server add 4 HOST[:PORT]";
+	return n == 3 && parse_address(args[2], a) ? NULL : "server add needs a number and an address: nfs4rctl server add 4 HOST[:PORT] [--key SHA256:...]";
 }

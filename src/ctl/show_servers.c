@@ -46,9 +46,22 @@ static void show_asked(const json_t *a, const char *key, const char *text, FILE 
 	free(safe);
 }
 
+/* The beginning of each of its keys, enough to tell them apart; `nfs4rctl key show` prints them whole. */
+static const char *keys(const json_t *row, char *buf, size_t len)
+{
+	json_t *key;
+	size_t i;
+	int n = 0;
+
+	snprintf(buf, len, "-");
+	json_array_foreach(json_object_get(row, "keys"), i, key)
+		n += snprintf(buf + n, len - (size_t)n, "%s%.15s", i ? " " : "", json_string_value(key));
+	return buf;
+}
+
 void show_servers(const json_t *a, FILE *out)
 {
-	struct table *t = table_new(5);
+	struct table *t = table_new(6);
 	json_t *row;
 	size_t i;
 
@@ -56,16 +69,18 @@ void show_servers(const json_t *a, FILE *out)
 	table_cell(t, "ADDRESS");
 	table_cell(t, "VOTES");
 	table_cell(t, "LAG");
+	table_cell(t, "KEY");
 	table_cell(t, "STATE");
 	json_array_foreach(json_object_get(a, "servers"), i, row)
 	{
-		char number[FORMAT_LEN], where[300], behind[FORMAT_LEN];
+		char number[FORMAT_LEN], where[300], behind[FORMAT_LEN], known[48];
 
 		snprintf(number, sizeof(number), "%" PRIu64 "%s", get_num(row, "server"), json_is_true(json_object_get(row, "self")) ? "*" : "");
 		table_cell(t, number);
 		table_cell(t, address(row, where, sizeof(where)));
 		table_cell(t, json_is_true(json_object_get(row, "voter")) ? "yes" : "not yet");
 		table_cell(t, format_count(behind, get_num(row, "lag_entries")));
+		table_cell(t, keys(row, known, sizeof(known)));
 		table_cell(t, get_text(row, "state"));
 	}
 	table_print(t, out);
@@ -73,5 +88,6 @@ void show_servers(const json_t *a, FILE *out)
 		fputs("This server was removed from the volume; the table is the last that it knew.\n", out);
 	show_asked(a, "adding", "is being added", out);
 	show_asked(a, "removing", "is being removed", out);
+	show_asked(a, "changing_keys", "gets other keys", out);
 	show_orders(a, out);
 }

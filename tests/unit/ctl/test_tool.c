@@ -205,9 +205,9 @@ static void may_change(nfs4r_servers set)
 static void the_servers_are_a_short_table(void **state)
 {
 	assert_int_equal(run("server list"), 0);
-	has("SERVER  ADDRESS       VOTES  LAG  STATE");
+	has("SERVER  ADDRESS       VOTES  LAG  KEY  STATE");
 	has("1*      10.0.0.1:294  yes");
-	has("2       10.0.0.2:294  yes    7    member");
+	has("2       10.0.0.2:294  yes    7    -    member");
 	assert_int_equal(run("--json server list"), 0);
 	has("\"self\":true");
 	has("\"adding\":null");
@@ -360,6 +360,232 @@ static void an_unknown_server_is_an_error(void **state)
 	assert_int_equal(f[0]->abandoned, 0);
 }
 
+/* ---- key ---- */
+
+#define KEY1 "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU"
+#define KEY2 "SHA256:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0"
+
+static char prefix[100], fingerprint[NFS4R_FINGERPRINT_TEXT];
+
+static const char *file(const char *ending)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s%s", prefix, ending);
+	return path;
+}
+
+static void no_files(void)
+{
+	static const char *const endings[] = { ".key", ".crt", ".key.new", ".crt.new" };
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		unlink(file(endings[i]));
+}
+
+/* `key make` in the folder of the test; the server that is asked has its files there. */
+static void make_key(void)
+{
+	char args[200];
+	const char *at;
+
+	snprintf(prefix, sizeof(prefix), "%s/peer", folder);
+	snprintf(args, sizeof(args), "key make --files %s", prefix);
+	assert_int_equal(run(args), 0);
+	at = strstr(out, "Key = \"SHA256:");
+	assert_non_null(at);
+	snprintf(fingerprint, sizeof(fingerprint), "%s", at + 7);
+	f[0]->eng.cfg.rpc.security = NFS4R_SECURITY_TLS;
+	snprintf(f[0]->eng.cfg.rpc.tls_key, sizeof(f[0]->eng.cfg.rpc.tls_key), "%s", file(".key"));
+	snprintf(f[0]->eng.cfg.rpc.tls_certificate, sizeof(f[0]->eng.cfg.rpc.tls_certificate), "%s", file(".crt"));
+}
+
+/* Server 1 is known by this, as its Server block says. */
+static void write_key(const char *text)
+{
+	struct nfs4r_endpoint *e[] = { &f[0]->eng.cfg.rpc.servers[0], &f[0]->eng.membership.list.list[0] };
+
+	for (int i = 0; i < 2; i++) {
+		e[i]->nkeys = 1;
+		assert_true(nfs4r_fingerprint_parse(text, &e[i]->key[0]));
+	}
+}
+
+static void a_key_is_made_once(void **state)
+{
+	struct stat st;
+	char args[200];
+
+	make_key();
+	assert_int_equal(stat(file(".key"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(stat(file(".crt"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	snprintf(args, sizeof(args), "key make --files %s", prefix);
+	assert_int_equal(run(args), 2);
+	has("there is a file already");
+	snprintf(args, sizeof(args), "key show --files %s", prefix);
+	assert_int_equal(run(args), 0);
+	has(fingerprint);
+	has("signed by itself; does not end");
+	unlink(file(".crt"));
+	snprintf(args, sizeof(args), "key make --files %s", prefix); /* the key alone is not overwritten either */
+	assert_int_equal(run(args), 2);
+	has("there is a file already");
+	assert_int_equal(stat(file(".crt"), &st), -1);
+	assert_int_equal(run("key make --files /nonexistent/peer"), 2);
+	has("make its folder first");
+	no_files();
+}
+
+static void each_made_key_is_another_one(void **state)
+{
+	char first[NFS4R_FINGERPRINT_TEXT];
+
+	make_key();
+	memcpy(first, fingerprint, sizeof(first));
+	no_files();
+	make_key();
+	assert_string_not_equal(first, fingerprint);
+	no_files();
+}
+
+static void keys_of_all_servers_are_shown(void **state)
+{
+	make_key();
+	assert_int_equal(run("key show"), 0);
+	has("the others do not know this server's key");
+	has("none: an authority has to vouch for it");
+	write_key(fingerprint);
+	assert_int_equal(run("key show"), 0);
+	hasnt("the others do not know this server's key");
+	has("file  SHA256:");
+	has("security     tls");
+	assert_int_equal(run("--json key show"), 0);
+	has("\"keys_from\":\"file\"");
+	has("\"self_signed\":true");
+	assert_int_equal(run("server list"), 0);
+	has("KEY");
+	no_files();
+	assert_int_equal(run("key show"), 0); /* the server may read what this user may not */
+	has("SERVER  ADDRESS");
+}
+
+static unsigned known(unsigned server, struct nfs4r_address *a)
+{
+	*a = f[0]->view.adopted.addresses[server - 1];
+	return a->nkeys;
+}
+
+static void a_key_is_replaced(void **state)
+{
+	struct nfs4r_address a;
+	char old[NFS4R_FINGERPRINT_TEXT], text[NFS4R_FINGERPRINT_TEXT], args[200];
+
+	make_key();
+	memcpy(old, fingerprint, sizeof(old));
+	write_key(fingerprint);
+	f[0]->keys_wait = 3;
+	assert_int_equal(run("key replace"), 0);
+	has("The new key is announced");
+	has("waiting: server 1: the old key stays until these servers have the new one on their disks: 3");
+	has("The new key is in use");
+	assert_int_equal(known(1, &a), 1);
+	nfs4r_fingerprint_text(&a.keys[0], text);
+	has(text);
+	assert_string_not_equal(text, old);
+	snprintf(args, sizeof(args), "key show --files %s", prefix);
+	assert_int_equal(run(args), 0);
+	has(text);
+	assert_int_not_equal(access(file(".key.new"), F_OK), 0);
+	assert_int_equal(run("key show"), 0);
+	has("view  SHA256:");
+	has("has an old key, which counts for nothing");
+	no_files();
+}
+
+/* Ended after the announcement: the same new key is announced again, and used. */
+static void a_replacement_goes_on_where_it_was(void **state)
+{
+	struct nfs4r_address a;
+	char next[NFS4R_FINGERPRINT_TEXT], text[NFS4R_FINGERPRINT_TEXT];
+
+	make_key();
+	write_key(fingerprint);
+	assert_int_equal(run("key replace --no-wait"), 0);
+	has("Run `nfs4rctl key replace` again to continue");
+	assert_int_equal(known(1, &a), 2);
+	assert_string_equal(nfs4r_fingerprint_text(&a.keys[0], text), fingerprint);
+	nfs4r_fingerprint_text(&a.keys[1], next);
+	assert_int_equal(access(file(".crt.new"), F_OK), 0);
+	assert_int_equal(rename(file(".key.new"), file(".key")), 0); /* and it died between the two files */
+	assert_int_equal(run("key replace"), 0);
+	assert_int_equal(known(1, &a), 1);
+	assert_string_equal(nfs4r_fingerprint_text(&a.keys[0], text), next);
+	assert_int_not_equal(access(file(".crt.new"), F_OK), 0);
+	no_files();
+}
+
+/* Another view comes first, and the request is asked again. */
+static void a_change_that_got_lost_is_asked_again(void **state)
+{
+	struct nfs4r_address a;
+
+	make_key();
+	write_key(fingerprint);
+	f[0]->keys_lost = 1;
+	assert_int_equal(run("key replace"), 0);
+	assert_int_equal(known(1, &a), 1);
+	no_files();
+}
+
+static void a_lost_key_is_replaced_by_another_server(void **state)
+{
+	struct nfs4r_address a;
+	char text[NFS4R_FINGERPRINT_TEXT];
+
+	make_key();
+	assert_int_equal(run("key trust 3 " KEY1), 0);
+	has("Server 3 is known by " KEY1 " alone.");
+	assert_int_equal(known(3, &a), 1);
+	f[0]->keys_wait = 1000000;
+	assert_int_equal(run("key trust 3 " KEY2 " --no-wait"), 0);
+	assert_int_equal(known(3, &a), 2);
+	assert_int_equal(run("key trust 3 " KEY2 " --abandon"), 0);
+	assert_int_equal(known(3, &a), 1);
+	assert_string_equal(nfs4r_fingerprint_text(&a.keys[0], text), KEY2);
+	assert_int_equal(run("key trust 9 " KEY2), 2);
+	has("server 9 does not belong to this volume");
+	no_files();
+}
+
+static void what_cannot_be_replaced_is_said(void **state)
+{
+	make_key();
+	f[0]->eng.cfg.rpc.security = NFS4R_SECURITY_NONE;
+	assert_int_equal(run("key replace"), 2);
+	has("Peer_Security is not tls");
+	f[0]->eng.cfg.rpc.security = NFS4R_SECURITY_TLS;
+	unlink(file(".crt"));
+	assert_int_equal(run("key replace"), 2);
+	has("`nfs4rctl key make` makes it");
+	no_files();
+}
+
+static void a_server_is_added_with_its_key(void **state)
+{
+	struct nfs4r_endpoint *e = &f[0]->eng.membership.list.list[3];
+
+	f[0]->may_change = NFS4R_BIT(4);
+	f[0]->eng.cfg.rpc.security = NFS4R_SECURITY_TLS;
+	assert_int_equal(run("server add 4 127.0.0.4"), 2);
+	has("add --key and what `nfs4rctl key make` printed");
+	assert_int_equal(run("server add 4 127.0.0.4 --key " KEY1), 0);
+	assert_int_equal(e->id, 4);
+	assert_int_equal(e->nkeys, 1);
+	has("SHA256:47DEQpj8");
+}
+
 static void wrong_use_is_answered_with_one_line(void **state)
 {
 	static const char *const wrong[][2] = {
@@ -415,6 +641,19 @@ static void wrong_use_is_answered_with_one_line(void **state)
 		{ "server remove 3 --give-up", "--give-up is called --abandon now" },
 		{ "server remove 3 4", "the number of one server" },
 		{ "server list --no-wait", "no option but --json" },
+		{ "server list --key " KEY1, "--key belongs to server add" },
+		{ "server add 4 host --key SHA256:nine", "--key needs a fingerprint" },
+		{ "status --key " KEY1, "--key belongs to the command server add" },
+		{ "key", "key needs one of" },
+		{ "key lose", "key needs one of" },
+		{ "key make more", "key needs one of" },
+		{ "key trust 3", "key needs one of" },
+		{ "key trust 99 " KEY1, "give the number of the server" },
+		{ "key trust 3 SHA256:nine", "that is no fingerprint" },
+		{ "key replace --files /x", "--files belongs to key make and key show" },
+		{ "key show --no-wait", "--no-wait and --abandon belong to key replace" },
+		{ "key show --yes", "key has the options" },
+		{ "status --files /x", "--files belongs to key make and key show" },
 		{ "server remove 3 --the-others-are-off-for-good", "belong to the command force-reconfigure" },
 		{ "force-reconfigure", "force-reconfigure needs the numbers of all surviving servers" },
 		{ "force-reconfigure 1 16", "force-reconfigure needs numbers of servers" },
@@ -738,6 +977,15 @@ int main(int argc, char **argv)
 		T(who_was_just_stopped_is_waited_for),
 		T(an_unknown_server_is_an_error),
 		T(health_is_one_line_and_an_exit_status),
+		T(a_key_is_made_once),
+		T(each_made_key_is_another_one),
+		T(keys_of_all_servers_are_shown),
+		T(a_key_is_replaced),
+		T(a_replacement_goes_on_where_it_was),
+		T(a_change_that_got_lost_is_asked_again),
+		T(a_lost_key_is_replaced_by_another_server),
+		T(what_cannot_be_replaced_is_said),
+		T(a_server_is_added_with_its_key),
 		T(wrong_use_is_answered_with_one_line),
 		T(a_daemon_that_runs_is_not_to_be_started),
 		T(a_server_that_is_not_there_is_explained),
