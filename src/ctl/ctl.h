@@ -160,12 +160,14 @@ struct key_args {
 
 /* What follows `key`; the options are set already. NULL, or what is wrong with it. */
 const char *parse_keys(struct key_args *a, int n, char **args);
+void keys_add_end(json_t *status); /* "certificate_ends", in seconds since 1970, if this server's has an end and can be read */
 int run_key_files(const struct key_args *args); /* make; and show, without a server. Exit status */
 int run_keys(struct ctl_conn *c, const struct key_args *args); /* the rest */
 
 /* ---- show_keys.c ---- */
 
 void show_keys(const json_t *a, FILE *out); /* the answer to `keys` */
+void show_certificate(const json_t *status, FILE *out); /* when it ends */
 const char *show_key_end(char *buf, size_t len, int64_t ends_s, int64_t now_s); /* of a certificate; returns @buf */
 
 /* Members of JSON objects; 0, -1, false or "" when they are not there or of another kind. */

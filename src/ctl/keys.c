@@ -110,6 +110,15 @@ static void add_own(json_t *a, const struct key_files *f)
 	json_object_set_new(a, "own", own);
 }
 
+void keys_add_end(json_t *status)
+{
+	struct key_certificate cert;
+	char why[CTL_WHY];
+
+	if (*get_text(status, "certificate") && key_certificate_read(get_text(status, "certificate"), &cert, why) && cert.ends_s != KEY_NEVER)
+		json_object_set_new(status, "certificate_ends", json_integer(cert.ends_s));
+}
+
 static int tell(const json_t *a, bool json)
 {
 	if (json)

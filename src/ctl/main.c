@@ -397,6 +397,8 @@ static int run_simple(struct ctl_conn *c, const struct options *o)
 
 	if (!a)
 		return ctl_complain(why);
+	if (strcmp(o->cmd, "status") == 0)
+		keys_add_end(a);
 	if (o->json)
 		print_json(a);
 	if (json_is_string(json_object_get(a, "error")))

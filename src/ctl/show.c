@@ -369,6 +369,17 @@ static void show_stores(const json_t *a, FILE *out)
 }
 
 /* Only what is wrong. */
+/* What an administrator put there for a change from `none`, and may have forgotten. */
+static void show_security(const json_t *a, FILE *out)
+{
+	json_t *word;
+	size_t i;
+
+	json_array_foreach(json_object_get(a, "accepts"), i, word) if (strcmp(json_string_value(word), "none") == 0)
+		line(out, "WARNING", "this server accepts connections that prove and protect nothing: remove none from Peer_Security_Accept when all servers use another flavour");
+	show_certificate(a, out);
+}
+
 static void show_clocks(const json_t *peers, FILE *out)
 {
 	size_t i;
@@ -435,7 +446,9 @@ static void show_peers(const json_t *peers, FILE *out)
 
 		snprintf(buf, sizeof(buf), "%" PRIu64, get_num(p, "server"));
 		table_cell(t, buf);
-		table_cell(t, strncmp(get_text(p, "state"), REFUSED, strlen(REFUSED)) ? get_text(p, "state") : "refused");
+		snprintf(buf, sizeof(buf), "%.150s%s%.20s", strncmp(get_text(p, "state"), REFUSED, strlen(REFUSED)) ? get_text(p, "state") : "refused", *get_text(p, "security") ? ", " : "",
+			 get_text(p, "security"));
+		table_cell(t, buf);
 		if (get_real(p, "rtt_ms") >= 0)
 			snprintf(buf, sizeof(buf), "%.1f ms", get_real(p, "rtt_ms"));
 		else
@@ -513,6 +526,7 @@ void show_status(const json_t *a, FILE *out)
 	show_waiting(json_object_get(a, "waiting"), out);
 	show_stores(a, out);
 	show_space(json_object_get(a, "space"), out);
+	show_security(a, out);
 	show_clocks(peers, out);
 	show_remarks(peers, out);
 	if (json_array_size(peers)) {

@@ -9,6 +9,7 @@
 #include "ctl/ctl.h"
 
 #define DAY_S 86400
+#define SOON_DAYS 30 /* an authority may take weeks for a new certificate */
 
 static void line(FILE *out, const char *title, const char *text)
 {
@@ -32,6 +33,20 @@ const char *show_key_end(char *buf, size_t len, int64_t ends_s, int64_t now_s)
 	else
 		snprintf(buf, len, "ends on %s, in %" PRId64 " days", day, days);
 	return buf;
+}
+
+void show_certificate(const json_t *status, FILE *out)
+{
+	const json_t *ends = json_object_get(status, "certificate_ends");
+	int64_t now = time(NULL), at = json_integer_value(ends);
+	char text[CTL_WHY], end[80];
+
+	if (!ends)
+		return;
+	snprintf(text, sizeof(text), "%.1000s %s%s", get_text(status, "certificate"), show_key_end(end, sizeof(end), at, now),
+		 at - now < SOON_DAYS * DAY_S ? ": put a new one in its place; new connections use it" : "");
+	fprintf(out, "%-11s ", at - now < SOON_DAYS * DAY_S ? "WARNING" : "certificate");
+	fprintf(out, "%s\n", text);
 }
 
 static void show_own(const json_t *a, FILE *out)

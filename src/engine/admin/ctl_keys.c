@@ -76,6 +76,26 @@ static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts
 	return row;
 }
 
+static json_t *accepted(const struct nfs4r_rpc_config *rpc)
+{
+	json_t *out = json_array();
+
+	for (uint32_t flavour = NFS4R_SECURITY_NONE; flavour <= NFS4R_SECURITY_KRB5P; flavour++)
+		if (flavour != rpc->security && (rpc->security_accept & NFS4R_SECURITY_BIT(flavour)))
+			json_array_append_new(out, json_string(admin_flavour(flavour)));
+	return out;
+}
+
+void admin_add_security(const struct nfs4r_engine *eng, json_t *out)
+{
+	const struct nfs4r_rpc_config *rpc = &eng->cfg.rpc;
+
+	json_object_set_new(out, "security", json_string(admin_flavour(rpc->security)));
+	json_object_set_new(out, "accepts", accepted(rpc));
+	if (rpc->security == NFS4R_SECURITY_TLS || (rpc->security_accept & NFS4R_SECURITY_BIT(NFS4R_SECURITY_TLS)))
+		json_object_set_new(out, "certificate", admin_json_text(rpc->tls_certificate));
+}
+
 static json_t *path_or_null(const char *path)
 {
 	return *path ? admin_json_text(path) : json_null();
@@ -84,17 +104,14 @@ static json_t *path_or_null(const char *path)
 json_t *admin_keys(struct nfs4r_engine *eng)
 {
 	const struct nfs4r_rpc_config *rpc = &eng->cfg.rpc;
-	json_t *rows = json_array(), *accepts = json_array();
+	json_t *rows = json_array();
 	struct ctl_facts f;
 
 	admin_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
-	for (uint32_t flavour = NFS4R_SECURITY_NONE; flavour <= NFS4R_SECURITY_KRB5P; flavour++)
-		if (rpc->security_accept & NFS4R_SECURITY_BIT(flavour))
-			json_array_append_new(accepts, json_string(admin_flavour(flavour)));
 	return json_pack("{s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", rpc->self, "view", num(f.view.adopted.num), "security", admin_flavour(rpc->security),
-			 "accepts", accepts, "certificate", path_or_null(rpc->tls_certificate), "key", path_or_null(rpc->tls_key), "ca", path_or_null(rpc->tls_ca), "crl",
+			 "accepts", accepted(rpc), "certificate", path_or_null(rpc->tls_certificate), "key", path_or_null(rpc->tls_key), "ca", path_or_null(rpc->tls_ca), "crl",
 			 path_or_null(rpc->tls_crl), "keytab", path_or_null(rpc->krb5_keytab), "changing_keys", f.view.rekeying ? num(f.view.rekeying) : json_null(), "servers", rows);
 }
 

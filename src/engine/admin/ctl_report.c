@@ -192,6 +192,7 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 				rs.clock_known ? json_real(rs.clock_ahead_ms) : json_null(), "has_of_our_log", ours, "we_have_of_its_log", theirs,
 				"bytes_sent", num(rs.bytes_sent), "bytes_received", num(rs.bytes_received), "queued_bytes",
 				num(rs.queued_bytes), "connects", num(rs.connects), "resent_messages", num(rs.resent));
+	json_object_set_new(row, "security", rs.security ? json_string(admin_flavour(rs.security)) : json_null());
 	add_remarks(row, rs.up, &f->remarks[e->id]);
 	return row;
 }
@@ -237,6 +238,7 @@ json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_object_set_new(out, "version", text(eng->cfg.rpc.version));
 	json_object_set_new(out, "protocol", num(NFS4R_PROTOCOL_VERSION));
 	json_object_set_new(out, "disk_format", num(NFS4R_DISK_FORMAT));
+	admin_add_security(eng, out);
 	set_state(eng, out, &f);
 	json_object_set_new(out, "import", import_json(eng, &f));
 	json_object_set_new(out, "durability", admin_seals_json(eng, &f));

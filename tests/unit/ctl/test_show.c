@@ -6,6 +6,7 @@
 #include "lib/unit.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "ctl/ctl.h"
 
@@ -254,6 +255,45 @@ static void not_serving_is_critical(void **state)
 	}
 }
 
+/* What `status` has of a certificate that ends in so many days; "" if it says nothing. */
+static char *certificate(int days, bool ends)
+{
+	json_t *a = json_pack("{s:s}", "certificate", "/etc/nfs4r/peer.crt");
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (ends)
+		json_object_set_new(a, "certificate_ends", json_integer((json_int_t)time(NULL) + (json_int_t)days * 86400 + 60));
+	show_certificate(a, out);
+	fclose(out);
+	json_decref(a);
+	return text;
+}
+
+static void a_certificate_that_ends_is_told_in_time(void **state)
+{
+	static const struct {
+		int days;
+		bool ends;
+		const char *begin, *has;
+	} cases[] = {
+		{ 0, false, "", "" },
+		{ 400, true, "certificate /etc/nfs4r/peer.crt ends on ", ", in 400 days\n" },
+		{ 30, true, "certificate ", ", in 30 days\n" },
+		{ 29, true, "WARNING     /etc/nfs4r/peer.crt ends on ", ", in 29 days: put a new one in its place; new connections use it\n" },
+		{ -2, true, "WARNING     /etc/nfs4r/peer.crt ended on ", ": put a new one in its place" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text = certificate(cases[i].days, cases[i].ends);
+
+		if (strncmp(text, cases[i].begin, strlen(cases[i].begin)) != 0 || !strstr(text, cases[i].has) || (!cases[i].ends && *text))
+			fail_msg("%d days: %s", cases[i].days, text);
+		free(text);
+	}
+}
+
 static void health_is_safe_for_a_terminal(void **state)
 {
 	json_t *h = health_unknown(HEALTH_DOWN, "nobody\nlistens");
@@ -280,6 +320,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(status_with_servers_outside_the_view),
 		cmocka_unit_test(each_cause_is_named_and_ends_with_one),
 		cmocka_unit_test(not_serving_is_critical),
+		cmocka_unit_test(a_certificate_that_ends_is_told_in_time),
 		cmocka_unit_test(health_is_safe_for_a_terminal),
 	};
 

@@ -477,6 +477,21 @@ static unsigned known(unsigned server, struct nfs4r_address *a)
 	return a->nkeys;
 }
 
+static void the_status_says_what_protects_each_connection(void **state)
+{
+	make_key();
+	assert_int_equal(run("status"), 0);
+	has("up, tls");
+	hasnt("WARNING");
+	assert_int_equal(run("--json status"), 0);
+	has("\"security\":\"tls\"");
+	has("\"accepts\":[]");
+	f[0]->eng.cfg.rpc.security_accept = NFS4R_SECURITY_BIT(NFS4R_SECURITY_NONE) | NFS4R_SECURITY_BIT(NFS4R_SECURITY_TLS);
+	assert_int_equal(run("status"), 0);
+	has("WARNING     this server accepts connections that prove and protect nothing");
+	no_files();
+}
+
 static void a_key_is_replaced(void **state)
 {
 	struct nfs4r_address a;
@@ -980,6 +995,7 @@ int main(int argc, char **argv)
 		T(a_key_is_made_once),
 		T(each_made_key_is_another_one),
 		T(keys_of_all_servers_are_shown),
+		T(the_status_says_what_protects_each_connection),
 		T(a_key_is_replaced),
 		T(a_replacement_goes_on_where_it_was),
 		T(a_change_that_got_lost_is_asked_again),
