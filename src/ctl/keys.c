@@ -339,6 +339,19 @@ static const char *not_replaceable(const json_t *a, const struct key_certificate
 	return NULL;
 }
 
+/* Connections that stand are renewed with the new key; those that are not by then end with the old one, and are made anew. */
+static void until_renewed(struct change *ch)
+{
+	json_t *list = ask_keys(ch->c);
+	uint64_t ms = get_num(list, "renewal_ms");
+
+	json_decref(list);
+	if (!ms)
+		return;
+	say(ch, "waiting: the connections are renewed with the new key");
+	nanosleep(&(struct timespec){ .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 }, NULL);
+}
+
 static int replace_with(struct change *ch, const struct key_files *files, const struct key_files *next)
 {
 	char why[CTL_WHY];
@@ -355,6 +368,7 @@ static int replace_with(struct change *ch, const struct key_files *files, const 
 	if (!key_files_replace(next, files, why))
 		return ctl_complain(why);
 	say(ch, "The new key is in use.");
+	until_renewed(ch);
 	return finish(ch);
 }
 

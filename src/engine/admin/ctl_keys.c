@@ -14,6 +14,8 @@
 #include "base/config_keys.h"
 #include "engine/admin/admin_int.h"
 
+#define RENEWAL_MS 10000 /* files are looked at every five seconds */
+
 static json_t *num(uint64_t v)
 {
 	return json_integer((json_int_t)v);
@@ -101,6 +103,17 @@ static json_t *path_or_null(const char *path)
 	return *path ? admin_json_text(path) : json_null();
 }
 
+/* In which connections that stand are proved with a new key of this server, once its files are there (docs/security.md). */
+static uint32_t renewal_ms(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	struct nfs4r_rpc_peer_stats rs;
+
+	for (uint32_t i = 0; i < f->list.n; i++)
+		if (nfs4r_rpc_get_stats(eng->rpc, f->list.list[i].id, &rs) && rs.security == NFS4R_SECURITY_TLS)
+			return RENEWAL_MS;
+	return 0;
+}
+
 json_t *admin_keys(struct nfs4r_engine *eng)
 {
 	const struct nfs4r_rpc_config *rpc = &eng->cfg.rpc;
@@ -110,9 +123,9 @@ json_t *admin_keys(struct nfs4r_engine *eng)
 	admin_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
-	return json_pack("{s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", rpc->self, "view", num(f.view.adopted.num), "security", admin_flavour(rpc->security),
+	return json_pack("{s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "server", rpc->self, "view", num(f.view.adopted.num), "security", admin_flavour(rpc->security),
 			 "accepts", accepted(rpc), "certificate", path_or_null(rpc->tls_certificate), "key", path_or_null(rpc->tls_key), "ca", path_or_null(rpc->tls_ca), "crl",
-			 path_or_null(rpc->tls_crl), "keytab", path_or_null(rpc->krb5_keytab), "changing_keys", f.view.rekeying ? num(f.view.rekeying) : json_null(), "servers", rows);
+			 path_or_null(rpc->tls_crl), "keytab", path_or_null(rpc->krb5_keytab), "changing_keys", f.view.rekeying ? num(f.view.rekeying) : json_null(), "servers", rows, "renewal_ms", (int)renewal_ms(eng, &f));
 }
 
 /* ---- a change ---- */

@@ -573,7 +573,7 @@ bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs
 	pthread_mutex_unlock(&f->lock);
 	out->rtt_ms = out->up ? 80.25 : -1;
 	out->connects = 1;
-	out->security = out->up ? f->eng.cfg.rpc.security : 0;
+	out->security = out->up ? f->security : 0;
 	snprintf(out->state, sizeof(out->state), "%s", out->up ? "up" : "connecting");
 	snprintf(out->version, sizeof(out->version), "0.1+build%u", peer);
 	return true;

@@ -480,6 +480,7 @@ static unsigned known(unsigned server, struct nfs4r_address *a)
 static void the_status_says_what_protects_each_connection(void **state)
 {
 	make_key();
+	f[0]->security = NFS4R_SECURITY_TLS;
 	assert_int_equal(run("status"), 0);
 	has("up, tls");
 	hasnt("WARNING");
