@@ -70,7 +70,7 @@ struct nfs4r_address { /* where a server listens for the others, and how they kn
 	uint16_t port;
 	char address[NFS4R_ADDRESS_MAX + 1]; /* a name or a number, NUL terminated */
 	uint16_t nkeys;
-	struct nfs4r_key_fingerprint keys[NFS4R_KEYS_MAX]; /* by which the others know it (log 6.16); 0 of them: as configured. What is not used is zero */
+	struct nfs4r_key_fingerprint keys[NFS4R_KEYS_MAX]; /* by which the others know it (log 6.18); 0 of them: as configured. What is not used is zero */
 };
 
 #define NFS4R_SECRET 16 /* bytes of the key under which handles are checked: src/base/siphash.h */

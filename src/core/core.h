@@ -164,7 +164,7 @@ enum nfs4r_event_type {
 	NFS4R_EV_ADD_SERVER = 17, /* peer, nall, all: it becomes one of the volume. `all`: addresses of all servers, it included, ascending id;
 				      * those of the others matter only if the view has none yet */
 	NFS4R_EV_REMOVE_SERVER = 18, /* peer, abandon: it is taken out */
-	NFS4R_EV_SERVER_KEYS = 31, /* peer, nall, all: `all` as for ADD_SERVER; the others know the server by the keys that it has there (log 6.16) */
+	NFS4R_EV_SERVER_KEYS = 31, /* peer, nall, all: `all` as for ADD_SERVER; the others know the server by the keys that it has there (log 6.18) */
 	NFS4R_EV_RECONFIGURE = 19, /* set: a majority is lost for good; these are all, the others are off for ever. Said at each of them, and kept over a
 				      * restart; said again with another set it counts instead. 0: it is taken back */
 	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
@@ -547,7 +547,7 @@ enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id
 enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool abandon, uint64_t *lost, char *why, size_t why_len);
 /*
  * May server @s be known by @keys, 1 or 2, and by no other from now on? Keys are added at any time. One goes only when all servers but @s know one that stays
- * (log 6.16); with @abandon the servers that are outside the view need not. DELAY: that is still to come, @why says who is missing.
+ * (log 6.18); with @abandon the servers that are outside the view need not. DELAY: that is still to come, @why says who is missing.
  */
 enum nfs4r_status nfs4r_core_may_set_keys(const struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_key_fingerprint *keys, uint32_t n, bool abandon, char *why,
 					  size_t why_len);

@@ -204,7 +204,7 @@
 	X(F_GIVEN_BACK_STAYS, "log 4.11", "an object stays inexact although the entry that was given back has been applied") \
 	X(F_INCOMPLETE_AGAIN, "log 6.4", "a view that seals is asked for again and again while no copy is complete")         \
 	X(F_NUMBERS_LEAP, "log 6.15", "one server's word raises the numbers of views as far as it likes")                    \
-	X(F_KEY_AT_ONCE, "log 6.16", "a server's key goes although a server is away that knows no other")
+	X(F_KEY_AT_ONCE, "log 6.18", "a server's key goes although a server is away that knows no other")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

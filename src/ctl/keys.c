@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * `nfs4rctl key make|show|replace|trust`: by which keys the servers of a volume know each other (log 6.16).
+ * `nfs4rctl key make|show|replace|trust`: by which keys the servers of a volume know each other (log 6.18).
  *
  * Happy path of a replacement: the next key and its certificate are made beside the present ones (.new). The server announces the next fingerprint beside the present
  * one. When all others have both, the new files take the place of the old ones, and the server announces the new fingerprint alone. New

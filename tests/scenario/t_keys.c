@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Keys of servers in the view (log 6.16): one is added and another one goes, while a server is away, starts anew or dies in between. */
+/* Keys of servers in the view (log 6.18): one is added and another one goes, while a server is away, starts anew or dies in between. */
 #include <stdio.h>
 #include <string.h>
 

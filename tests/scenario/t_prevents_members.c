@@ -258,7 +258,7 @@ static const struct prevents of_three[] = {
 	{ "log 9.1: what cannot be done any more is refused", F_REMOVAL_STAYS, what_cannot_be_done_any_more_is_refused },
 	{ "log 8.6: who was taken out applies nothing", F_FORGOT_APPLIES, who_was_taken_out_applies_nothing },
 	{ "log 8.5: what an old copy has is lost", F_OLD_COPY_COUNTS, what_an_old_copy_has_is_lost },
-	{ "log 6.16: who is away knows the key that stays", F_KEY_AT_ONCE, who_is_away_knows_the_key_that_stays },
+	{ "log 6.18: who is away knows the key that stays", F_KEY_AT_ONCE, who_is_away_knows_the_key_that_stays },
 	{ "log 9.1: a lease counts on the new voters", F_LEASE_OLD_VOTERS, a_lease_counts_on_the_new_voters },
 };
 

@@ -29,7 +29,7 @@ void view_peers_count_from_now(struct nfs4r_core *c);
 void view_peer_joined(struct nfs4r_core *c, nfs4r_server_id s);
 void view_peer_incomplete(struct nfs4r_core *c, nfs4r_server_id s); /* it has not all rows any more */
 
-/* server_keys.c: the keys of the servers (log 6.16) */
+/* server_keys.c: the keys of the servers (log 6.18) */
 void view_keys_set(struct nfs4r_core *c, const struct nfs4r_event *ev);
 
 /* view.c: the active view, leases */

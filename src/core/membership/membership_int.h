@@ -37,7 +37,7 @@ void view_books_save(struct nfs4r_core *c);
 void view_books_clean(struct nfs4r_core *c);
 void view_books_started(struct nfs4r_core *c);
 
-/* server_keys.c: the keys of the servers (log 6.16) */
+/* server_keys.c: the keys of the servers (log 6.18) */
 nfs4r_server_id view_keys_wanted(struct nfs4r_core *c); /* a view is wanted for that server's */
 void view_keys_into(const struct nfs4r_core *c, nfs4r_server_id s, struct nfs4r_view *v); /* of a view that is being made and has addresses */
 void view_keys_adopted(struct nfs4r_core *c);

@@ -22,7 +22,7 @@ struct proposal { /* of this server; num = 0: none */
 	nfs4r_servers voters; /* of that view */
 	nfs4r_servers remove, add, seal, promises, complete, accepted;
 	nfs4r_server_id in, out; /* a server that becomes one of the volume, one that is taken out (log 9.1); 0: none */
-	nfs4r_server_id rekey; /* one that gets other keys (log 6.16); 0: none */
+	nfs4r_server_id rekey; /* one that gets other keys (log 6.18); 0: none */
 	struct nfs4r_view base, view;
 	nfs4r_lsn top[NFS4R_SERVERS_MAX + 1]; /* highest applied among the promises */
 	bool accepting;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The keys by which the others know a server (log 6.16). Their fingerprints are beside its address in the view, so a new key edits no file elsewhere.
+ * The keys by which the others know a server (log 6.18). Their fingerprints are beside its address in the view, so a new key edits no file elsewhere.
  *
  * Happy path: a server that changes its key asks for a view with the old and the new fingerprint. When all others have that view on their disks, it uses the new
  * key, and asks for a view with that one alone.

@@ -110,7 +110,7 @@ json_t *admin_force_reconfigure(struct nfs4r_engine *eng, const json_t *req);
 /* The addresses and keys that this server goes by, as a view keeps them. INVAL: one is too long. eng->lock held */
 enum nfs4r_status admin_addresses(const struct nfs4r_engine *eng, struct nfs4r_address *out, uint32_t *n, char *why);
 
-/* ---- ctl_keys.c: the keys by which servers know each other (log 6.16) ---- */
+/* ---- ctl_keys.c: the keys by which servers know each other (log 6.18) ---- */
 json_t *admin_keys(struct nfs4r_engine *eng);
 json_t *admin_set_keys(struct nfs4r_engine *eng, const json_t *req);
 /* A list of fingerprints as text; NULL: none. INVAL: @why (NFS4R_WHY bytes) says which is none, or that there are too many. */

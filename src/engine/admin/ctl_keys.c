@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * `nfs4rctl key` (log 6.16): by which keys the servers know each other, where each is from, and the change of one.
+ * `nfs4rctl key` (log 6.18): by which keys the servers know each other, where each is from, and the change of one.
  *
  * Happy path: set-keys says by which fingerprints a server is known from now on. The core is asked whether that may be now, and makes a view of it. The answer comes at
  * once; who asked looks at `servers` until the server has the keys.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Keys by which the servers know each other (log 6.16), with real engines, asked for as nfs4rctl asks. Fingerprints are made up: nothing here proves anything by
+ * Keys by which the servers know each other (log 6.18), with real engines, asked for as nfs4rctl asks. Fingerprints are made up: nothing here proves anything by
  * them. What counts is which ones each server goes by, and tells its transport.
  */
 #include "lib/unit.h"
