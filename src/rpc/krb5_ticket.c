@@ -286,10 +286,10 @@ static bool may_ask(void)
 {
 	struct timespec until;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += WAIT_S;
 	while (tickets.asking && now_s() - tickets.since_s < WAIT_S)
-		if (pthread_cond_timedwait(&tickets.answered, &tickets.lock, &until) == ETIMEDOUT)
+		if (pthread_cond_clockwait(&tickets.answered, &tickets.lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT)
 			break;
 	return !tickets.asking;
 }
