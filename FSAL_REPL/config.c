@@ -21,7 +21,7 @@
 struct raw_server {
 	struct glist_head node;
 	uint32_t id, port;
-	char *address, *key;
+	char *address, *key, *principal;
 };
 
 /* What the file says, a member for each key. */
@@ -69,6 +69,7 @@ static void *server_init(void *link_mem, void *self)
 		return gsh_calloc(1, sizeof(*s));
 	gsh_free(s->address);
 	gsh_free(s->key);
+	gsh_free(s->principal);
 	gsh_free(s);
 	return NULL;
 }
@@ -245,6 +246,7 @@ static bool copy_servers(struct nfs4r_rpc_config *rpc, struct raw *raw, char *wh
 		e->id = s->id;
 		e->port = s->port;
 		if (!copy_text(e->host, sizeof(e->host), "Address of a Server block", s->address, why, why_len) ||
+		    !copy_text(rpc->krb5_principal[s->id], sizeof(rpc->krb5_principal[0]), "Principal of a Server block", s->principal, why, why_len) ||
 		    nfs4r_config_server_keys(s->key != NULL ? s->key : "", e, why, why_len) != NFS4R_OK)
 			return false;
 		rpc->nservers++;

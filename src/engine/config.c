@@ -261,13 +261,33 @@ static enum nfs4r_status check_tls(const struct nfs4r_rpc_config *rpc, char *why
 	return check_keys(rpc, why, len);
 }
 
+/* Whoever has a principal is the server that it is written for. */
+static enum nfs4r_status check_principals(const struct nfs4r_rpc_config *rpc, char *why, size_t len)
+{
+	for (nfs4r_server_id a = 1; a <= NFS4R_SERVERS_MAX; a++) {
+		const char *name = rpc->krb5_principal[a];
+
+		if (strpbrk(name, " \t")) {
+			snprintf(why, len, "REPL: Server %u: Principal = \"%s\" has a blank in it; write one principal, such as nfs4r/one.example@REALM; the same on every server", a, name);
+			return NFS4R_BADCONFIG;
+		}
+		for (nfs4r_server_id b = 1; b < a; b++) {
+			if (!name[0] || strcmp(name, rpc->krb5_principal[b]) != 0)
+				continue;
+			snprintf(why, len, "REPL: servers %u and %u have the same Principal; each server needs its own", b, a);
+			return NFS4R_BADCONFIG;
+		}
+	}
+	return NFS4R_OK;
+}
+
 static enum nfs4r_status check_krb5(const struct nfs4r_rpc_config *rpc, char *why, size_t len)
 {
 	if (rpc->krb5_keytab[0] != '/')
 		return bad(why, len, "REPL: Peer_Keytab is not an absolute path; write the whole path of the keytab");
 	if (!rpc->krb5_service[0] || strpbrk(rpc->krb5_service, "/@ "))
 		return bad(why, len, "REPL: Peer_Service is the first part of the servers' principals alone, such as nfs4r; the same on every server");
-	return NFS4R_OK;
+	return check_principals(rpc, why, len);
 }
 
 static enum nfs4r_status check_security(const struct nfs4r_rpc_config *rpc, char *why, size_t len)

@@ -191,11 +191,15 @@ static enum nfs4r_status krb5_is_server(const struct nfs4r_security_session *s, 
 		is = s->party.servers & NFS4R_BIT(claimed->id);
 	else
 		is = s->party.host[0] && strcasecmp(s->party.host, claimed->host) == 0;
+	if (is && s->party.servers & ~NFS4R_BIT(claimed->id)) {
+		snprintf(why, NFS4R_WHY, "Kerberos: %s is the principal of server %u, and of another one by a Principal in the configuration, so it proves neither; give each its own", s->party.name, claimed->id);
+		return NFS4R_ACCES;
+	}
 	if (is)
 		return NFS4R_OK;
 	if (setup->principal[claimed->id][0])
-		snprintf(why, NFS4R_WHY, "Kerberos: it proved to be %s, but server %u is %s; correct the principal of server %u here, or the keytab there", s->party.name, claimed->id,
-			 setup->principal[claimed->id], claimed->id);
+		snprintf(why, NFS4R_WHY, "Kerberos: it proved to be %s, but server %u is %s; correct its Principal here, or the keytab there", s->party.name, claimed->id,
+			 setup->principal[claimed->id]);
 	else
 		snprintf(why, NFS4R_WHY, "Kerberos: it proved to be %s, but server %u is %s/%s in the realm that krb5.conf gives that host; correct the Address of server %u here, or the keytab there",
 			 s->party.name, claimed->id, setup->service, claimed->host, claimed->id);

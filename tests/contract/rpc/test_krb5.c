@@ -111,6 +111,20 @@ static void test_the_same_name_in_another_realm(void **state)
 	end(w);
 }
 
+/* One text has the realm and the other does not, so the configuration alone does not show it. */
+static void test_a_principal_of_two_servers_proves_neither(void **state)
+{
+	struct world *w = kerberos_world(3, NFS4R_SECURITY_KRB5P);
+
+	strcpy(w->s[0].cfg.krb5_principal[3], "nfs4r/127.0.0.2@" KDC_REALM);
+	world_start_all(w);
+	wait_logged(w, 0, "nfs4r/127.0.0.2@" KDC_REALM " is the principal of server 2, and of another one by a Principal in the configuration");
+	wait_logged(w, 0, "it proved to be nfs4r/127.0.0.3@" KDC_REALM ", but server 3 is nfs4r/127.0.0.2@" KDC_REALM);
+	assert_int_equal(world_get(&w->s[0], w_s->ups[2]), 0);
+	assert_int_equal(world_get(&w->s[0], w_s->ups[3]), 0);
+	end(w);
+}
+
 static void test_flavours_have_to_be_equal(void **state)
 {
 	struct world *w = kerberos_world(2, NFS4R_SECURITY_KRB5P);
@@ -483,6 +497,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_server_speaks_for_itself_only),
 		cmocka_unit_test(test_the_called_server_has_to_prove_itself),
 		cmocka_unit_test(test_the_same_name_in_another_realm),
+		cmocka_unit_test(test_a_principal_of_two_servers_proves_neither),
 		cmocka_unit_test(test_flavours_have_to_be_equal),
 		cmocka_unit_test(test_configurations_that_prove_nothing_are_refused),
 		cmocka_unit_test(test_a_keytab_that_is_wrong_is_named),

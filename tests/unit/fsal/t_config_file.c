@@ -220,6 +220,25 @@ static void somebody_has_to_be_known(void **state)
 	refused(WITH("krb5i") "Peer_Service = \"nfs4r/host\";", "Peer_Service is the first part");
 }
 
+static void a_server_may_have_a_principal_of_its_own(void **state)
+{
+	struct nfs4r_rpc_config *rpc = &repl_module.cfg.rpc;
+	char longest[192], text[1024];
+
+	taken(WITH("krb5p") SECOND("Principal = \"nfs4r/two.example@B.EXAMPLE\";"));
+	assert_string_equal(rpc->krb5_principal[1], "");
+	assert_string_equal(rpc->krb5_principal[2], "nfs4r/two.example@B.EXAMPLE");
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	snprintf(text, sizeof(text), WITH("krb5p") "Server { Id = 2; Address = \"192.0.2.2\"; Principal = \"%s\"; }", longest);
+	taken(text);
+	assert_string_equal(rpc->krb5_principal[2], longest);
+	refused(WITH("krb5p") SECOND("Principal = \"nfs4r/two example\";"), "Server 2: Principal = \"nfs4r/two example\" has a blank in it");
+	refused(WITH("krb5p") SECOND("Principal = \"nfs4r/two\";") "Server { Id = 3; Address = \"192.0.2.3\"; Principal = \"nfs4r/two\"; }", "servers 2 and 3 have the same Principal");
+	refused(WITH("none") "Peer_Security_Accept = krb5i;" SECOND("Principal = \"nfs4r/two\";") "Server { Id = 3; Address = \"192.0.2.3\"; Principal = \"nfs4r/two\"; }",
+		"servers 2 and 3 have the same Principal");
+}
+
 static void one_flavour_is_used_and_several_are_accepted(void **state)
 {
 	struct nfs4r_rpc_config *rpc = &repl_module.cfg.rpc;
@@ -254,6 +273,7 @@ int main(void)
 		cmocka_unit_test(a_value_that_cannot_be_is_refused),
 		cmocka_unit_test(servers_are_known_by_keys),
 		cmocka_unit_test(somebody_has_to_be_known),
+		cmocka_unit_test(a_server_may_have_a_principal_of_its_own),
 		cmocka_unit_test(one_flavour_is_used_and_several_are_accepted),
 		cmocka_unit_test(a_block_twice_is_refused),
 	};
