@@ -17,8 +17,12 @@ endforeach()
 
 option(NFS4R_WERROR "treat warnings as errors" ON)
 option(NFS4R_COVERAGE "count how often each line runs (make coverage)" OFF)
+option(NFS4R_REHEARSAL "speak the next protocol, too, which no release speaks: for tests of an upgrade" OFF)
 
 add_compile_definitions(_GNU_SOURCE=1 _FILE_OFFSET_BITS=64)
+if(NFS4R_REHEARSAL)
+  add_compile_definitions(NFS4R_REHEARSAL=1)
+endif()
 add_compile_options(
   -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
   -Wpointer-arith -Wvla -Wundef -Wimplicit-fallthrough -Wformat=2 -Wwrite-strings

@@ -1,9 +1,9 @@
-# The version of what is built, for people: that of the project and the commit, "0.1+18b5247"; ".changed" behind it when the tree has changes that no
+# The version of what is built, for people: that of the project and the commit, "0.2.0+18b5247"; ".changed" behind it when the tree has changes that no
 # commit has. The commit is git's; in an archive of a commit git has written it into cmake/commit.txt. Run at every build (as a
-# script, with OUT, SOURCE and RELEASE); the header is touched only when it changes.
+# script, with OUT, SOURCE, RELEASE and REHEARSAL); the header is touched only when it changes.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   add_custom_target(nfs4r_build_header ALL BYPRODUCTS ${CMAKE_BINARY_DIR}/version/nfs4r_build.h
-    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/version/nfs4r_build.h -DSOURCE=${CMAKE_SOURCE_DIR} -DRELEASE=${PROJECT_VERSION}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/version/nfs4r_build.h -DSOURCE=${CMAKE_SOURCE_DIR} -DRELEASE=${PROJECT_VERSION} -DREHEARSAL=${NFS4R_REHEARSAL}
       -P ${CMAKE_SOURCE_DIR}/cmake/Version.cmake VERBATIM)
   add_library(nfs4r_build INTERFACE)
   target_include_directories(nfs4r_build INTERFACE ${CMAKE_BINARY_DIR}/version)
@@ -24,8 +24,11 @@ if(NOT commit MATCHES "^[0-9a-f]+$")
     endif()
   endif()
 endif()
-file(STRINGS ${SOURCE}/src/rpc/rpc.h protocol REGEX "^#define NFS4R_PROTOCOL_VERSION ")
-string(REGEX REPLACE ".* " "" protocol "${protocol}")
+if(REHEARSAL)
+  string(APPEND commit .rehearsal)
+endif()
+file(STRINGS ${SOURCE}/src/base/version.h protocol REGEX "^#define NFS4R_PROTOCOL_VERSION ")
+string(REGEX REPLACE "^#define NFS4R_PROTOCOL_VERSION ([0-9]+).*" "\\1" protocol "${protocol}")
 set(text "#define NFS4R_BUILD_VERSION \"${RELEASE}+${commit}\"\n#define NFS4R_BUILD_PROTOCOL \"${protocol}\"\n")
 set(before)
 if(EXISTS ${OUT})

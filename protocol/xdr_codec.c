@@ -29,9 +29,9 @@ static inline size_t c_left(struct nfs4r_codec *c)
 	return xdr_tail_inline(&c->x);
 }
 
-struct nfs4r_buf *nfs4r_codec_encode(nfs4r_codec_fn fn, const void *obj, enum nfs4r_status *st)
+struct nfs4r_buf *nfs4r_codec_encode(nfs4r_codec_fn fn, uint32_t protocol, const void *obj, enum nfs4r_status *st)
 {
-	struct nfs4r_codec c = { .pass = NFS4R_PASS_SIZE, .st = NFS4R_OK };
+	struct nfs4r_codec c = { .pass = NFS4R_PASS_SIZE, .st = NFS4R_OK, .protocol = protocol };
 	struct nfs4r_buf *buf;
 
 	*st = NFS4R_TOOBIG;
@@ -50,9 +50,9 @@ struct nfs4r_buf *nfs4r_codec_encode(nfs4r_codec_fn fn, const void *obj, enum nf
 	return buf;
 }
 
-enum nfs4r_status nfs4r_codec_decode(nfs4r_codec_fn fn, const void *bytes, size_t len, void *obj, const char **why)
+enum nfs4r_status nfs4r_codec_decode(nfs4r_codec_fn fn, uint32_t protocol, const void *bytes, size_t len, void *obj, const char **why)
 {
-	struct nfs4r_codec c = { .pass = NFS4R_PASS_DECODE, .st = NFS4R_OK };
+	struct nfs4r_codec c = { .pass = NFS4R_PASS_DECODE, .st = NFS4R_OK, .protocol = protocol };
 	struct nfs4r_buf *aligned = NULL;
 
 	*why = nfs4r_status_str(NFS4R_MALFORMED);

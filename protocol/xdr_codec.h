@@ -22,6 +22,7 @@ struct nfs4r_codec {
 	enum nfs4r_pass pass;
 	enum nfs4r_status st; /* why it failed */
 	const char *why;      /* DECODE: in words, when its shape is wrong; else NULL */
+	uint32_t protocol;    /* of the connection: what is newer does not travel; 0: of none */
 	size_t size;	      /* SIZE: bytes so far */
 	XDR x;		      /* ENCODE, DECODE */
 };
@@ -29,9 +30,9 @@ struct nfs4r_codec {
 typedef bool (*nfs4r_codec_fn)(struct nfs4r_codec *c, void *obj);
 
 /* Both passes of an encoding: a buffer of exactly the right size, or NULL and *st. */
-struct nfs4r_buf *nfs4r_codec_encode(nfs4r_codec_fn fn, const void *obj, enum nfs4r_status *st);
+struct nfs4r_buf *nfs4r_codec_encode(nfs4r_codec_fn fn, uint32_t protocol, const void *obj, enum nfs4r_status *st);
 /* A decoding; bytes behind the end are malformed. @obj is the caller's to free on failure; *why is then a static text. */
-enum nfs4r_status nfs4r_codec_decode(nfs4r_codec_fn fn, const void *bytes, size_t len, void *obj, const char **why);
+enum nfs4r_status nfs4r_codec_decode(nfs4r_codec_fn fn, uint32_t protocol, const void *bytes, size_t len, void *obj, const char **why);
 
 static inline bool c_fail(struct nfs4r_codec *c, enum nfs4r_status st)
 {
@@ -80,6 +81,15 @@ static inline bool c_u64(struct nfs4r_codec *c, uint64_t *v)
 static inline bool c_i64(struct nfs4r_codec *c, int64_t *v)
 {
 	return c_u64(c, (uint64_t *)v);
+}
+
+/*
+ * A member that protocol @since added. True: it travels on this connection. False: it does not, and stays 0. One line of a mapping:
+ * if (c_since(c, 10) && !c_u64(c, &m->heartbeat.something)) return false;
+ */
+static inline bool c_since(const struct nfs4r_codec *c, uint32_t since)
+{
+	return c->protocol >= since;
 }
 
 /* A value between lo and hi. */

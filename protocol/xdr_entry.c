@@ -166,7 +166,7 @@ struct nfs4r_buf *nfs4r_entry_encode(const struct nfs4r_entry *e, bool with_payl
 {
 	enum nfs4r_status st;
 
-	return nfs4r_codec_encode(with_payload ? c_entry_message : c_entry_journal, &e, &st);
+	return nfs4r_codec_encode(with_payload ? c_entry_message : c_entry_journal, 0, &e, &st);
 }
 
 enum nfs4r_status nfs4r_entry_decode(const void *bytes, size_t len, bool with_payload,
@@ -176,7 +176,7 @@ enum nfs4r_status nfs4r_entry_decode(const void *bytes, size_t len, bool with_pa
 	enum nfs4r_status st;
 
 	*out = NULL;
-	st = nfs4r_codec_decode(with_payload ? c_entry_message : c_entry_journal, bytes, len, &e, why);
+	st = nfs4r_codec_decode(with_payload ? c_entry_message : c_entry_journal, 0, bytes, len, &e, why);
 	if (st == NFS4R_OK)
 		*out = e;
 	else

@@ -2,9 +2,10 @@
 /*
  * HELLO, REFUSED, KEEPALIVE, TOKEN, NUMBER, TAKEN, PADDING and KEYS as bytes.
  *
- * The first members of HELLO never move, so that servers of two versions can still tell each
- * other what is wrong: when the version differs, decoding stops there and ignores the rest,
- * the one place where bytes behind the end are no error. Values that the transport compares
+ * HELLO comes before the two servers have agreed on a protocol, so it is the one message that all versions read, from
+ * NFS4R_HELLO_WHOLE_SINCE on. Its members never move and never go. A later protocol adds members behind the last one, and who does
+ * not know them leaves them unread, the one place where bytes behind the end are no error. Of a sender that speaks only an older
+ * protocol, decoding stops behind what has been there since before: enough to tell each other what is wrong. Values that the transport compares
  * (volume, security, ids ...) are not judged here: a wrong one has to become a REFUSED with
  * a text, not a malformed message. An id that is out of range cannot be told apart from
  * garbage and is malformed.
@@ -15,7 +16,7 @@
 #include "xdr_hello.h"
 
 struct transport_obj {
-	uint32_t protocol; /* ours; decoding only */
+	uint32_t protocol; /* ours, or that of the connection; decoding only */
 	struct nfs4r_transport_msg_body *m;
 };
 
@@ -40,23 +41,12 @@ static bool c_hello_key(struct nfs4r_codec *c, struct nfs4r_hello_key *k)
 	return c_place(c, k->key, NFS4R_HELLO_KEY_MAX) && c_place(c, k->value, NFS4R_HELLO_VALUE_MAX) && c_bool(c, &k->differs);
 }
 
-static bool c_hello(struct nfs4r_codec *c, struct nfs4r_hello *h, uint32_t protocol)
+static bool c_hello_rest(struct nfs4r_codec *c, struct nfs4r_hello *h)
 {
-	if (!c_u32(c, &h->magic) || !c_check(c, h->magic == NFS4R_HELLO_MAGIC) ||
-	    !c_u32(c, &h->protocol) || !c_server(c, &h->server, false) ||
-	    !c_server(c, &h->to, false) || !c_u32(c, &h->lane))
-		return false;
-	if (!c_decoding(c) || h->protocol == protocol || h->protocol >= NFS4R_HELLO_VERSION_SINCE)
-		if (!c_place(c, h->version, NFS4R_HELLO_VERSION_MAX))
-			return false;
-	if (c_decoding(c) && h->protocol != protocol) {
-		c->x.x_data = c->x.x_v.vio_tail;
-		return true;
-	}
 	if (!c_u64(c, &h->inc) || !c_u64(c, &h->session) || !c_u32(c, &h->index) ||
 	    !c_fixed(c, h->volume, sizeof(h->volume)) || !c_u32(c, &h->export_id) ||
 	    !c_u64(c, &h->fsid_major) || !c_u64(c, &h->fsid_minor) ||
-	    !c_u32(c, &h->disk_format) || !c_u32(c, &h->security) ||
+	    !c_u32(c, &h->disk_format.highest) || !c_range(c, &h->disk_format.lowest, 0, h->disk_format.highest) || !c_u32(c, &h->security) ||
 	    !c_u32(c, &h->lease_ms) || !c_u32(c, &h->silence_ms) || !c_u32(c, &h->drift_permille) ||
 	    !c_u32(c, &h->durability) || !c_u64(c, &h->view) || !c_bool(c, &h->asks) ||
 	    !c_count(c, &h->nservers, NFS4R_SERVERS_MAX, 8))
@@ -72,6 +62,30 @@ static bool c_hello(struct nfs4r_codec *c, struct nfs4r_hello *h, uint32_t proto
 			return false;
 	}
 	return true;
+}
+
+/* The rest is nothing that this program knows. */
+static bool skip_rest(struct nfs4r_codec *c)
+{
+	c->x.x_data = c->x.x_v.vio_tail;
+	return true;
+}
+
+static bool c_hello(struct nfs4r_codec *c, struct nfs4r_hello *h, uint32_t protocol)
+{
+	if (!c_u32(c, &h->magic) || !c_check(c, h->magic == NFS4R_HELLO_MAGIC) ||
+	    !c_u32(c, &h->protocol.highest) || !c_server(c, &h->server, false) ||
+	    !c_server(c, &h->to, false) || !c_u32(c, &h->lane))
+		return false;
+	if (!c_decoding(c) || h->protocol.highest >= NFS4R_HELLO_VERSION_SINCE)
+		if (!c_place(c, h->version, NFS4R_HELLO_VERSION_MAX))
+			return false;
+	if (c_decoding(c) && h->protocol.highest < NFS4R_HELLO_WHOLE_SINCE) {
+		h->protocol.lowest = h->protocol.highest;
+		return skip_rest(c);
+	}
+	return c_range(c, &h->protocol.lowest, 1, h->protocol.highest) && c_hello_rest(c, h) &&
+	       (!c_decoding(c) || h->protocol.highest <= protocol || skip_rest(c));
 }
 
 static bool c_refused(struct nfs4r_codec *c, struct nfs4r_transport_msg_body *m)
@@ -133,7 +147,7 @@ struct nfs4r_buf *nfs4r_transport_msg_encode(const struct nfs4r_transport_msg_bo
 	struct transport_obj o = { .m = (struct nfs4r_transport_msg_body *)m };
 	enum nfs4r_status st;
 
-	return nfs4r_codec_encode(c_transport, &o, &st);
+	return nfs4r_codec_encode(c_transport, 0, &o, &st);
 }
 
 enum nfs4r_status nfs4r_transport_msg_decode(const void *bytes, size_t len, uint32_t protocol,
@@ -144,7 +158,7 @@ enum nfs4r_status nfs4r_transport_msg_decode(const void *bytes, size_t len, uint
 	const char *why;
 
 	memset(out, 0, sizeof(*out));
-	st = nfs4r_codec_decode(c_transport, bytes, len, &o, &why);
+	st = nfs4r_codec_decode(c_transport, protocol, bytes, len, &o, &why);
 	if (st != NFS4R_OK)
 		nfs4r_transport_msg_fini(out);
 	return st;

@@ -10,6 +10,7 @@
 #include "base/hello_key.h"
 #include "base/oid.h"
 #include "base/status.h"
+#include "base/version.h"
 
 #define NFS4R_HELLO_MAGIC 0x4e345252u
 #define NFS4R_REFUSED_TEXT_MAX 1024
@@ -49,19 +50,22 @@ enum nfs4r_refusal { /* why a connection was not taken; wire values */
 
 #define NFS4R_HELLO_VERSION_MAX 63
 #define NFS4R_HELLO_VERSION_SINCE 7 /* protocol that has it */
+#define NFS4R_HELLO_WHOLE_SINCE 9 /* from this protocol on every later one can read all of it */
 
 struct nfs4r_hello {
-	uint32_t magic, protocol;
+	uint32_t magic;
+	struct nfs4r_versions protocol; /* that the sender speaks; one before NFS4R_HELLO_WHOLE_SINCE speaks one */
 	nfs4r_server_id server, to;
 	uint32_t lane;
 	char version[NFS4R_HELLO_VERSION_MAX + 1]; /* of the program; "": it speaks a protocol before NFS4R_HELLO_VERSION_SINCE */
-	/* From here on only when protocol is ours: */
+	/* From here on only of a sender that speaks NFS4R_HELLO_WHOLE_SINCE or more: */
 	uint64_t inc, session;
 	uint32_t index;
 	uint8_t volume[16];
 	uint32_t export_id;
 	uint64_t fsid_major, fsid_minor;
-	uint32_t disk_format, security;
+	struct nfs4r_versions disk_format; /* that the sender's program reads and writes */
+	uint32_t security;
 	uint32_t lease_ms, silence_ms, drift_permille, durability;
 	uint64_t view; /* that says who the servers are; 0: the configuration does */
 	bool asks;
@@ -98,8 +102,9 @@ uint32_t nfs4r_transport_msg_type(const void *bytes, size_t len);
 /* New buffer with one reference; NULL when out of memory. */
 struct nfs4r_buf *nfs4r_transport_msg_encode(const struct nfs4r_transport_msg_body *m);
 /*
- * NFS4R_OK, NFS4R_MALFORMED, NFS4R_TOOBIG, NFS4R_NOMEM. A HELLO of another protocol version
- * decodes with only its first members.
+ * NFS4R_OK, NFS4R_MALFORMED, NFS4R_TOOBIG, NFS4R_NOMEM. @protocol: of the connection; before there is one, the highest that this server speaks.
+ * A HELLO of a sender that speaks nothing from NFS4R_HELLO_WHOLE_SINCE on decodes with only its first members. What a sender that speaks more
+ * than @protocol adds behind them is left unread.
  */
 enum nfs4r_status nfs4r_transport_msg_decode(const void *bytes, size_t len, uint32_t protocol,
 					     struct nfs4r_transport_msg_body *out);

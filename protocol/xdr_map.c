@@ -179,9 +179,14 @@ static bool c_memory(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	return true;
 }
 
+static bool c_versions(struct nfs4r_codec *c, struct nfs4r_versions *v)
+{
+	return c_u32(c, &v->lowest) && c_u32(c, &v->highest) && c_check(c, v->lowest && v->lowest <= v->highest);
+}
+
 static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
-	return c_u64(c, &m->heartbeat.clock_ms) && c_u64(c, &m->heartbeat.view) &&
+	bool ok = c_u64(c, &m->heartbeat.clock_ms) && c_u64(c, &m->heartbeat.view) &&
 		c_u64(c, &m->heartbeat.promised) && c_servers(c, &m->heartbeat.hears) &&
 		c_bool(c, &m->heartbeat.caught_up) && c_bool(c, &m->heartbeat.joining) &&
 		c_bool(c, &m->heartbeat.repairing) && c_memory(c, m) && c_u64(c, &m->heartbeat.inc) &&
@@ -190,7 +195,12 @@ static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
 		c_u64(c, &m->heartbeat.your_position) && c_servers(c, &m->heartbeat.claims) &&
 		c_bool(c, &m->heartbeat.confirmed) && c_u64(c, &m->heartbeat.reconf_epoch) && c_servers(c, &m->heartbeat.reconf_set) &&
 		c_u64(c, &m->heartbeat.view_digest) && c_u64(c, &m->heartbeat.accepted) && c_u64(c, &m->heartbeat.accepted_digest) &&
-		c_bool(c, &m->heartbeat.left) && c_u32(c, &m->heartbeat.trouble);
+		c_bool(c, &m->heartbeat.left) && c_u32(c, &m->heartbeat.trouble) && c_versions(c, &m->heartbeat.protocol) &&
+		c_versions(c, &m->heartbeat.disk_format);
+
+	if (ok && c_since(c, NFS4R_PROTOCOL_REHEARSED))
+		ok = c_u32(c, &m->heartbeat.rehearsal);
+	return ok;
 }
 
 static bool c_grant(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -258,6 +268,12 @@ static bool c_servers_of(struct nfs4r_codec *c, struct nfs4r_view *v)
 	return c_check(c, v->nbook == 0 || set == v->servers);
 }
 
+/* Both numbers, or none. */
+static bool c_settings(struct nfs4r_codec *c, struct nfs4r_volume_settings *s)
+{
+	return c_u32(c, &s->protocol) && c_u32(c, &s->disk_format) && c_check(c, !s->protocol == !s->disk_format);
+}
+
 static bool c_view(struct nfs4r_codec *c, struct nfs4r_view *v)
 {
 	if (!c_u64(c, &v->num) || !c_u64(c, &v->base) ||
@@ -269,7 +285,7 @@ static bool c_view(struct nfs4r_codec *c, struct nfs4r_view *v)
 		if (!c_server(c, &v->seals[i].log, false) || !c_u64(c, &v->seals[i].lsn))
 			return false;
 	}
-	return c_servers_of(c, v) && c_fixed(c, v->secret, sizeof(v->secret));
+	return c_servers_of(c, v) && c_fixed(c, v->secret, sizeof(v->secret)) && c_settings(c, &v->settings);
 }
 
 static bool c_promise(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -396,19 +412,19 @@ static bool c_msg(struct nfs4r_codec *c, void *obj)
 	return arms[m->type](c, m);
 }
 
-struct nfs4r_buf *nfs4r_msg_encode(const struct nfs4r_msg *msg)
+struct nfs4r_buf *nfs4r_msg_encode(const struct nfs4r_msg *msg, uint32_t protocol)
 {
 	enum nfs4r_status st;
 
-	return nfs4r_codec_encode(c_msg, msg, &st);
+	return nfs4r_codec_encode(c_msg, protocol, msg, &st);
 }
 
-enum nfs4r_status nfs4r_msg_decode(const void *bytes, size_t len, struct nfs4r_msg *out, const char **why)
+enum nfs4r_status nfs4r_msg_decode(const void *bytes, size_t len, uint32_t protocol, struct nfs4r_msg *out, const char **why)
 {
 	enum nfs4r_status st;
 
 	memset(out, 0, sizeof(*out));
-	st = nfs4r_codec_decode(c_msg, bytes, len, out, why);
+	st = nfs4r_codec_decode(c_msg, protocol, bytes, len, out, why);
 	if (st != NFS4R_OK) {
 		nfs4r_msg_fini(out);
 		memset(out, 0, sizeof(*out));

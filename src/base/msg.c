@@ -97,6 +97,7 @@ uint64_t nfs4r_view_digest(const struct nfs4r_view *v)
 	}
 	for (uint32_t i = 0; i < sizeof(v->secret); i++)
 		h = mix(h, v->secret[i]);
+	h = mix(mix(h, v->settings.protocol), v->settings.disk_format);
 	return h;
 }
 

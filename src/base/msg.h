@@ -11,6 +11,7 @@
 #include "base/fingerprint.h"
 #include "base/op.h"
 #include "base/space.h"
+#include "base/version.h"
 
 enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_PROPOSE = 1,
@@ -89,6 +90,7 @@ struct nfs4r_view { /* log 6.1 */
 	nfs4r_servers voters; /* whose majority decides */
 	uint32_t nbook; /* 0: the addresses are as configured; else those of all servers */
 	struct nfs4r_address addresses[NFS4R_SERVERS_MAX]; /* ascending id */
+	struct nfs4r_volume_settings settings; /* of the volume (log 6.16) */
 	uint8_t secret[NFS4R_SECRET]; /* of the volume (log 6.13), the same in all views that have one; all 0: none yet. For nobody's eyes but the servers' */
 };
 
@@ -270,6 +272,8 @@ struct nfs4r_msg {
 			uint64_t accepted, accepted_digest; /* the highest view that the sender accepted (log 6.14) */
 			bool left; /* this start of the sender has no lease any more, whatever is granted (log 6.11) */
 			uint32_t trouble; /* enum nfs4r_status: why the sender cannot apply an entry, and asks to be removed (log 6.12); 0: it can */
+			struct nfs4r_versions protocol, disk_format; /* that the sender's program knows (log 6.16) */
+			uint32_t rehearsal; /* of protocol NFS4R_PROTOCOL_REHEARSED, which no release speaks */
 		} heartbeat;
 		struct {
 			uint64_t clock_ms; /* of the HEARTBEAT */

@@ -41,6 +41,10 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->cfg = *cfg;
 	if (!cfg->durability)
 		c->cfg.durability = NFS4R_DURABILITY_LOCAL;
+	if (!cfg->protocol.highest)
+		c->cfg.protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_LOWEST, NFS4R_PROTOCOL_HIGHEST };
+	if (!cfg->disk_format.highest)
+		c->cfg.disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_LOWEST, NFS4R_DISK_FORMAT_HIGHEST };
 	c->tree = *tree;
 	c->self = cfg->self;
 	c->known = cfg->servers;
@@ -606,6 +610,9 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		break;
 	case NFS4R_EV_SERVER_KEYS:
 		view_keys_set(c, ev);
+		break;
+	case NFS4R_EV_FINISH_UPGRADE:
+		view_settings_finish(c);
 		break;
 	case NFS4R_EV_RECONFIGURE:
 		view_reconf_order(c, ev);

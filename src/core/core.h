@@ -122,6 +122,7 @@ struct nfs4r_core_config { /* defaults of what has a key: base/config.def */
 	/* windows for distribution, per peer */
 	uint32_t window_entries; /* sent and not yet received; default 4096 */
 	uint64_t window_bytes; /* payload bytes sent and not yet received */
+	struct nfs4r_versions protocol, disk_format; /* that this program knows (log 6.16); 0: those of this release */
 	uint32_t fault; /* only in the faulty test build: number of the rule that is switched off, 0 = none */
 };
 
@@ -167,6 +168,7 @@ enum nfs4r_event_type {
 	NFS4R_EV_SERVER_KEYS = 31, /* peer, nall, all: `all` as for ADD_SERVER; the others know the server by the keys that it has there (log 6.18) */
 	NFS4R_EV_RECONFIGURE = 19, /* set: a majority is lost for good; these are all, the others are off for ever. Said at each of them, and kept over a
 				      * restart; said again with another set it counts instead. 0: it is taken back */
+	NFS4R_EV_FINISH_UPGRADE = 32, /* the volume's protocol and disk format become the highest that all servers know (log 6.16). Ask nfs4r_core_may_finish_upgrade() first */
 	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 	NFS4R_EV_ACCEPTED = 22, /* num: answer to the action ACCEPTED */
@@ -511,6 +513,7 @@ struct nfs4r_core_view { /* for people */
 	nfs4r_server_id trouble_log; /* that entry */
 	nfs4r_lsn trouble_lsn;
 	uint32_t failing; /* entries that failed when they were tried last */
+	bool finishing; /* asked for by EV_FINISH_UPGRADE and not adopted yet */
 	nfs4r_server_id adding, removing; /* asked for by EV_ADD_SERVER, EV_REMOVE_SERVER and not adopted yet; 0: none */
 	nfs4r_server_id rekeying; /* the same by EV_SERVER_KEYS */
 	char waits[NFS4R_CORE_TEXT]; /* what that waits for; empty: nothing is asked for, or it is on its way */
@@ -551,6 +554,10 @@ enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server
  */
 enum nfs4r_status nfs4r_core_may_set_keys(const struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_key_fingerprint *keys, uint32_t n, bool abandon, char *why,
 					  size_t why_len);
+/* When all rows are restored: false: the volume has a protocol or disk format, @has, that this program does not know (log 6.16). It must not be started. */
+bool nfs4r_core_knows_volume(const struct nfs4r_core *c, struct nfs4r_volume_settings *has);
+/* As above, of EV_FINISH_UPGRADE. @to: what the volume will have. */
+enum nfs4r_status nfs4r_core_may_finish_upgrade(const struct nfs4r_core *c, struct nfs4r_volume_settings *to, char *why, size_t why_len);
 enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len);
 /* After EV_LEAVE: does anybody have to wait for the return of this server if it is stopped now (control 7.12)? */
 enum nfs4r_leave {

@@ -204,6 +204,11 @@
 	X(F_GIVEN_BACK_STAYS, "log 4.11", "an object stays inexact although the entry that was given back has been applied") \
 	X(F_INCOMPLETE_AGAIN, "log 6.4", "a view that seals is asked for again and again while no copy is complete")         \
 	X(F_NUMBERS_LEAP, "log 6.15", "one server's word raises the numbers of views as far as it likes")                    \
+	X(F_VERSION_EARLY, "log 6.16", "what a later protocol has is said before the volume has it")                         \
+	X(F_FORMAT_EARLY, "log 6.16", "what a later disk format has is written before the volume has it")                    \
+	X(F_FINISH_UNHEARD, "log 6.16", "an upgrade is finished while the release of a server is not known")                 \
+	X(F_VERSION_UNKNOWN, "log 6.16", "a server accepts a view whose protocol it does not know")                          \
+	X(F_VERSION_ANEW, "log 6.16", "a new view takes back the volume's protocol")                                         \
 	X(F_KEY_AT_ONCE, "log 6.18", "a server's key goes although a server is away that knows no other")
 
 enum nfs4r_fault {

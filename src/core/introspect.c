@@ -278,6 +278,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->adding = c->change.add;
 	out->removing = c->change.remove;
 	out->rekeying = c->change.rekey;
+	out->finishing = c->change.finish;
 	snprintf(out->waits, sizeof(out->waits), "%s", c->change.waits);
 	out->reconf_epoch = c->view.reconf_epoch;
 	out->reconf_set = c->view.reconf_set;

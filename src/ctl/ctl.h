@@ -52,6 +52,7 @@ json_t *ctl_next(struct ctl_conn *c, char *why);
 #define FORMAT_LEN 48
 
 /* All return buf. */
+const char *format_versions(char buf[FORMAT_LEN], const json_t *range); /* 9, 9 to 10, - */
 const char *format_count(char buf[FORMAT_LEN], uint64_t n); /* 12,345 */
 const char *format_bytes(char buf[FORMAT_LEN], double bytes); /* 45.3 MiB */
 const char *format_seconds(char buf[FORMAT_LEN], double seconds); /* 850 ms, 12 s, 3 min 4 s, 5 h 6 min, 7 d 8 h */
@@ -117,7 +118,8 @@ enum server_command {
 	SERVER_LIST = 1,
 	SERVER_ADD,
 	SERVER_REMOVE,
-	SERVER_RECONFIGURE
+	SERVER_RECONFIGURE,
+	SERVER_FINISH
 };
 
 struct server_args {
@@ -134,6 +136,7 @@ struct server_args {
 unsigned server_number(const char *s); /* 0: it is none */
 /* What follows `server`; the options are set already. NULL, or what is wrong with it. */
 const char *parse_servers(struct server_args *a, int n, char **args);
+const char *parse_upgrade(struct server_args *a, int n, char **args); /* the same, of `upgrade` */
 int run_servers(struct ctl_conn *c, const struct server_args *args); /* exit status */
 
 /* ---- force_reconfigure.c ---- */

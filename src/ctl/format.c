@@ -7,6 +7,19 @@
 #include "base/text.h"
 #include "ctl/ctl.h"
 
+const char *format_versions(char buf[FORMAT_LEN], const json_t *range)
+{
+	uint64_t lowest = get_num(range, "lowest"), highest = get_num(range, "highest");
+
+	if (!highest)
+		snprintf(buf, FORMAT_LEN, "-");
+	else if (lowest == highest)
+		snprintf(buf, FORMAT_LEN, "%llu", (unsigned long long)highest);
+	else
+		snprintf(buf, FORMAT_LEN, "%llu to %llu", (unsigned long long)lowest, (unsigned long long)highest);
+	return buf;
+}
+
 const char *format_count(char buf[FORMAT_LEN], uint64_t n)
 {
 	char digits[24];

@@ -33,6 +33,7 @@ static const char usage_text[] =
 	"  verify [PATH]  compare all servers' copies below PATH of the volume (default /)\n"
 	"  repair [PATH]  make this server's copy below PATH equal to the others' while clients work\n"
 	"  abandon N      stop waiting for server N, which is outside the view; updates that only it has are undone when it returns\n"
+	"  upgrade finish  when all servers run a new release: let the volume use its protocol and disk format. There is no way back\n"
 	"  server list    list the servers of the volume and their state\n"
 	"  server add N HOST[:PORT]   add server N, which runs at that address with an empty store\n"
 	"  server remove N            remove server N permanently\n"
@@ -60,9 +61,9 @@ static const char usage_text[] =
 	"      --dry-run      print what would be repaired, and change nothing\n"
 	"      --from N       copy from server N where copies differ; default: what more than half of the servers have, else the last writer's copy\n"
 	"\n"
-	"Options of abandon and server remove:\n"
+	"Options of abandon, server remove and upgrade finish:\n"
 	"      --yes          do not ask for confirmation\n"
-	"Options of server add, server remove and force-reconfigure:\n"
+	"Options of server add, server remove, upgrade finish and force-reconfigure:\n"
 	"      --no-wait      return at once instead of when the change is complete\n"
 	"Options of server add:\n"
 	"      --key SHA256:...   the fingerprint of the new server's key, as `key make` printed it there\n"
@@ -201,7 +202,7 @@ static int check_keys(struct options *o, int n, char **args)
 
 static bool is_server_command(const struct options *o)
 {
-	return strcmp(o->cmd, "server") == 0 || strcmp(o->cmd, "force-reconfigure") == 0;
+	return strcmp(o->cmd, "server") == 0 || strcmp(o->cmd, "upgrade") == 0 || strcmp(o->cmd, "force-reconfigure") == 0;
 }
 
 static int check_servers(struct options *o, int n, char **args)
@@ -215,7 +216,9 @@ static int check_servers(struct options *o, int n, char **args)
 	if (o->lag_set)
 		wrong = "--max-lag belongs to the command health";
 	if (!wrong)
-		wrong = strcmp(o->cmd, "force-reconfigure") == 0 ? parse_set(&o->server, n, args) : parse_servers(&o->server, n, args);
+		wrong = strcmp(o->cmd, "force-reconfigure") == 0 ? parse_set(&o->server, n, args) :
+			strcmp(o->cmd, "upgrade") == 0		 ? parse_upgrade(&o->server, n, args) :
+								   parse_servers(&o->server, n, args);
 	if (!wrong && o->server.what == SERVER_REMOVE && o->server.abandon && o->json && !o->yes)
 		wrong = "server remove --abandon cannot ask for confirmation with --json: add --yes";
 	return wrong ? ctl_complain(wrong) : -1;
@@ -233,7 +236,7 @@ static int check_words(const struct options *o, int left, char **args)
 	} renamed[] = { { "give-up", "abandon" }, { "reconfigure", "force-reconfigure" } };
 
 	if (!*o->cmd)
-		return ctl_complain("a command is missing: status, health, controls, stats, verify, repair, abandon, server, key or force-reconfigure; see nfs4rctl --help");
+		return ctl_complain("a command is missing: status, health, controls, stats, verify, repair, abandon, server, key, upgrade or force-reconfigure; see nfs4rctl --help");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(o->cmd, commands[i].name))
 			continue;
@@ -259,13 +262,13 @@ static int check(const struct options *o, int left, char **args)
 	if (o->server.nkeys)
 		return ctl_complain("--key belongs to the command server add");
 	if (o->server.no_wait || o->server.abandon || o->server.off_for_good || o->server.wait)
-		return ctl_complain("--no-wait, --wait, --abandon and --the-others-are-off-for-good belong to the commands server and force-reconfigure");
+		return ctl_complain("--no-wait, --wait, --abandon and --the-others-are-off-for-good belong to the commands server, upgrade and force-reconfigure");
 	if ((o->from || o->dry_run) && strcmp(o->cmd, "repair"))
 		return ctl_complain("--from and --dry-run belong to the command repair");
 	if (o->lag_set && strcmp(o->cmd, "health"))
 		return ctl_complain("--max-lag belongs to the command health");
 	if (o->yes && !abandon)
-		return ctl_complain("--yes belongs to the commands abandon and server remove");
+		return ctl_complain("--yes belongs to the commands abandon, server remove and upgrade finish");
 	if (abandon && o->json && !o->yes)
 		return ctl_complain("abandon cannot ask for confirmation with --json: add --yes");
 	if (o->filtered && !controls)

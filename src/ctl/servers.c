@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * `nfs4rctl server add|remove|list`, and how `nfs4rctl force-reconfigure` waits.
+ * `nfs4rctl server add|remove|list`, `nfs4rctl upgrade finish`, and how `nfs4rctl force-reconfigure` waits.
  *
  * Happy path: the request, then the list of servers twice a second until it shows what was asked for; what it waits for
  * is printed when that changes. Ending this program ends the waiting only: the servers go on.
@@ -44,6 +44,7 @@ static int print_answer(const json_t *a)
 struct waiting {
 	const struct server_args *args;
 	uint64_t reconfigured; /* so often before */
+	uint64_t protocol; /* upgrade: the volume's before */
 	char said[CTL_WHY]; /* printed last */
 };
 
@@ -61,6 +62,9 @@ static enum outcome outcome_of(const struct waiting *w, const json_t *list)
 	if (a->what == SERVER_RECONFIGURE)
 		return get_num(list, "forced_reconfigurations") > w->reconfigured || !a->n ? DONE : json_is_array(json_object_get(list, "forced_reconfiguration")) ? GOES_ON :
 																				     REFUSED;
+	if (a->what == SERVER_FINISH)
+		return json_is_true(json_object_get(list, "finishing")) ? GOES_ON : get_num(list, "protocol") >= w->protocol ? DONE :
+															       REFUSED;
 	if (a->what == SERVER_ADD && row)
 		return json_is_true(json_object_get(row, "voter")) ? DONE : GOES_ON;
 	if (a->what == SERVER_REMOVE && !row)
@@ -202,6 +206,27 @@ static int run_reconfigure(struct ctl_conn *c, struct waiting *w)
 	return finish(c, w, force_reconfigure_ask(c, w->args));
 }
 
+static int run_finish(struct ctl_conn *c, struct waiting *w)
+{
+	json_t *a = ctl_request(c, json_pack("{s:s}", "cmd", "finish-upgrade"));
+	bool sure = w->args->yes;
+
+	if (!a)
+		return CTL_FAILED;
+	if (!sure) {
+		printf("The volume gets protocol %" PRIu64 " and disk format %" PRIu64 ". Releases before these can no longer serve it.\nFinish the upgrade? Type yes: ", get_num(a, "protocol"),
+		       get_num(a, "disk_format"));
+		sure = ctl_says_yes();
+	}
+	w->protocol = get_num(a, "protocol");
+	json_decref(a);
+	if (!sure) {
+		puts("Nothing was changed.");
+		return CTL_OK;
+	}
+	return finish(c, w, ctl_request_sure(c, json_pack("{s:s, s:b}", "cmd", "finish-upgrade", "yes", true)));
+}
+
 static int run_list(struct ctl_conn *c, bool json)
 {
 	json_t *list = ask_servers(c);
@@ -227,6 +252,8 @@ int run_servers(struct ctl_conn *c, const struct server_args *args)
 		return run_remove(c, &w);
 	case SERVER_RECONFIGURE:
 		return run_reconfigure(c, &w);
+	case SERVER_FINISH:
+		return run_finish(c, &w);
 	default:
 		return run_list(c, args->json);
 	}
@@ -269,6 +296,16 @@ static bool parse_address(const char *s, struct server_args *a)
 	unsigned long port = colon[1] >= '0' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
 	a->port = (unsigned)port;
 	return port >= 1 && port <= 65535 && !*end;
+}
+
+const char *parse_upgrade(struct server_args *a, int n, char **args)
+{
+	a->what = SERVER_FINISH;
+	if (a->off_for_good || a->wait || a->abandon)
+		return "upgrade finish has no options but --yes, --no-wait and --json";
+	if (n != 1 || strcmp(args[0], "finish"))
+		return "upgrade needs the word finish: nfs4rctl upgrade finish";
+	return a->json && !a->yes ? "upgrade finish cannot ask for confirmation with --json: add --yes" : NULL;
 }
 
 const char *parse_servers(struct server_args *a, int n, char **args)

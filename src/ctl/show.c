@@ -430,14 +430,28 @@ static void show_differences(const json_t *peers, FILE *out)
 	}
 }
 
+/* "9", "9 of 9 to 10": what is spoken, and what it could speak. */
+static const char *protocol(char buf[200], const json_t *row)
+{
+	char all[FORMAT_LEN], one[FORMAT_LEN];
+
+	format_versions(all, json_object_get(row, "protocols"));
+	snprintf(one, sizeof(one), "%" PRIu64, get_num(row, "protocol"));
+	if (!get_num(row, "protocol") || strcmp(one, all) == 0)
+		snprintf(buf, 200, "%s", all);
+	else
+		snprintf(buf, 200, "%s of %s", one, all);
+	return buf;
+}
+
 static void show_peers(const json_t *peers, FILE *out)
 {
-	static const char *const head[] = { "PEER", "STATE", "RTT", "ITS LAG", "OUR LAG", "VERSION" };
-	struct table *t = table_new(6);
+	static const char *const head[] = { "PEER", "STATE", "RTT", "ITS LAG", "OUR LAG", "VERSION", "PROTOCOL", "DISK" };
+	struct table *t = table_new(8);
 	size_t i;
 	json_t *p;
 
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < 8; i++)
 		table_cell(t, head[i]);
 	json_array_foreach(peers, i, p)
 	{
@@ -457,6 +471,8 @@ static void show_peers(const json_t *peers, FILE *out)
 		table_cell(t, behind(buf, sizeof(buf), get_num(ours, "lag_entries"), get_num(ours, "lag_bytes"), get_real(ours, "lag_seconds")));
 		table_cell(t, behind(buf, sizeof(buf), get_num(theirs, "lag_entries"), 0, -1));
 		table_cell(t, *get_text(p, "version") ? get_text(p, "version") : "-");
+		table_cell(t, protocol(buf, p));
+		table_cell(t, format_versions(buf, json_object_get(p, "disk_formats")));
 	}
 	table_print(t, out);
 	show_differences(peers, out);
@@ -499,19 +515,42 @@ static void show_remarks(const json_t *peers, FILE *out)
 	}
 }
 
+/* A daemon that is older than this program says one number. */
+static const char *own_versions(char buf[FORMAT_LEN], const json_t *a, const char *all, const char *one)
+{
+	if (json_is_object(json_object_get(a, all)))
+		return format_versions(buf, json_object_get(a, all));
+	return format_count(buf, get_num(a, one));
+}
+
+/* While all servers know more than the volume has. */
+static void show_upgrade(const json_t *s, FILE *out)
+{
+	const json_t *to = json_object_get(s, "may_finish");
+	char text[300];
+
+	if (!json_is_object(to))
+		return;
+	snprintf(text, sizeof(text), "the volume has protocol %" PRIu64 " and disk format %" PRIu64 ", and every server knows protocol %" PRIu64 " and disk format %" PRIu64 ": `nfs4rctl upgrade finish` lets it use them; there is no way back then",
+		 get_num(s, "protocol"), get_num(s, "disk_format"), get_num(to, "protocol"), get_num(to, "disk_format"));
+	line(out, "upgrade", text);
+}
+
 void show_status(const json_t *a, FILE *out)
 {
 	const json_t *peers = json_object_get(a, "peers");
-	char text[400], up[FORMAT_LEN], *state = NULL;
+	char text[400], up[FORMAT_LEN], protocols[FORMAT_LEN], disk[FORMAT_LEN], *state = NULL;
 
 	line(out, "volume", get_text(a, "volume"));
 	snprintf(text, sizeof(text), "%" PRIu64 ", incarnation %" PRIu64 ", up for %s", get_num(a, "server"), get_num(a, "incarnation"),
 		 format_seconds(up, (double)get_num(a, "uptime_seconds")));
 	line(out, "server", text);
 	if (*get_text(a, "version")) { /* an older server does not say */
-		snprintf(text, sizeof(text), "%.100s, protocol %" PRIu64 ", disk format %" PRIu64, get_text(a, "version"), get_num(a, "protocol"), get_num(a, "disk_format"));
+		snprintf(text, sizeof(text), "%.100s, protocol %s, disk format %s", get_text(a, "version"), own_versions(protocols, a, "protocols", "protocol"),
+			 own_versions(disk, a, "disk_formats", "disk_format"));
 		line(out, "version", text);
 	}
+	show_upgrade(json_object_get(a, "volume_settings"), out);
 	if (asprintf(&state, "%s%s%s", get_text(a, "state"), get_text(a, "why")[0] ? ": " : "", get_text(a, "why")) < 0)
 		state = NULL;
 	line(out, "state", state ? state : get_text(a, "state"));

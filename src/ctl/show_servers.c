@@ -61,7 +61,7 @@ static const char *keys(const json_t *row, char *buf, size_t len)
 
 void show_servers(const json_t *a, FILE *out)
 {
-	struct table *t = table_new(6);
+	struct table *t = table_new(9);
 	json_t *row;
 	size_t i;
 
@@ -69,17 +69,23 @@ void show_servers(const json_t *a, FILE *out)
 	table_cell(t, "ADDRESS");
 	table_cell(t, "VOTES");
 	table_cell(t, "LAG");
+	table_cell(t, "VERSION");
+	table_cell(t, "PROTOCOLS");
+	table_cell(t, "DISK");
 	table_cell(t, "KEY");
 	table_cell(t, "STATE");
 	json_array_foreach(json_object_get(a, "servers"), i, row)
 	{
-		char number[FORMAT_LEN], where[300], behind[FORMAT_LEN], known[48];
+		char number[FORMAT_LEN], where[300], behind[FORMAT_LEN], protocols[FORMAT_LEN], disk[FORMAT_LEN], known[48];
 
 		snprintf(number, sizeof(number), "%" PRIu64 "%s", get_num(row, "server"), json_is_true(json_object_get(row, "self")) ? "*" : "");
 		table_cell(t, number);
 		table_cell(t, address(row, where, sizeof(where)));
 		table_cell(t, json_is_true(json_object_get(row, "voter")) ? "yes" : "not yet");
 		table_cell(t, format_count(behind, get_num(row, "lag_entries")));
+		table_cell(t, *get_text(row, "version") ? get_text(row, "version") : "-");
+		table_cell(t, format_versions(protocols, json_object_get(row, "protocols")));
+		table_cell(t, format_versions(disk, json_object_get(row, "disk_formats")));
 		table_cell(t, keys(row, known, sizeof(known)));
 		table_cell(t, get_text(row, "state"));
 	}

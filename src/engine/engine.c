@@ -262,6 +262,8 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.inc_random = info->inc_random;
 	if (getrandom(c.secret, sizeof(c.secret), 0) != sizeof(c.secret))
 		return NFS4R_IO;
+	c.protocol = eng->cfg.rpc.protocol;
+	c.disk_format = eng->cfg.rpc.disk_format;
 	c.journal_end = info->end;
 	c.tail_intact = info->tail_intact || info->created;
 	c.doubts = !c.tail_intact; /* crash_check.c */
@@ -304,7 +306,7 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store_info *info, char *why)
 {
 	struct nfs4r_store_config sc = {
-		.dir = eng->cfg.store_dir, .self = eng->cfg.rpc.self, .map_bytes = 1u << 30, .segment_bytes = eng->cfg.segment_bytes ? eng->cfg.segment_bytes : 64u << 20, .segment_age_s = eng->cfg.retention_s / 16, .ahead_bytes = JOURNAL_AHEAD, .boot_id = eng->cfg.boot_id
+		.dir = eng->cfg.store_dir, .self = eng->cfg.rpc.self, .map_bytes = 1u << 30, .segment_bytes = eng->cfg.segment_bytes ? eng->cfg.segment_bytes : 64u << 20, .segment_age_s = eng->cfg.retention_s / 16, .ahead_bytes = JOURNAL_AHEAD, .boot_id = eng->cfg.boot_id, .formats = eng->cfg.rpc.disk_format
 	};
 
 	memcpy(sc.volume, eng->cfg.rpc.volume, sizeof(sc.volume));
@@ -366,7 +368,6 @@ static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_
 	struct nfs4r_rpc_config cfg = eng->cfg.rpc;
 
 	cfg.inc = eng->inc_random ^ eng->inc << 48;
-	cfg.disk_format = NFS4R_DISK_FORMAT;
 	cfg.views.lease_ms = eng->cfg.lease_ms;
 	cfg.views.silence_ms = eng->cfg.silence_ms;
 	cfg.views.drift_permille = eng->cfg.drift_permille;

@@ -41,7 +41,7 @@ void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 	struct nfs4r_hello *h = &m.hello;
 
 	h->magic = NFS4R_HELLO_MAGIC;
-	h->protocol = NFS4R_PROTOCOL_VERSION;
+	h->protocol = cfg->protocol;
 	h->server = cfg->self;
 	h->to = to;
 	h->lane = c->lane;
@@ -193,6 +193,8 @@ static uint32_t volume_mismatch(const struct nfs4r_rpc_config *cfg, const struct
 static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h,
 				char *text)
 {
+	char here[NFS4R_VERSIONS_TEXT], there[NFS4R_VERSIONS_TEXT];
+
 	if (cfg->export_id != h->export_id) {
 		snprintf(text, CAUSE_TEXT, "export id differs: server %u has %u, server %u has %u; set the same Export_Id",
 			 cfg->self, cfg->export_id, h->server, h->export_id);
@@ -205,9 +207,9 @@ static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct
 			 cfg->self, cfg->fsid_major, cfg->fsid_minor, h->server, h->fsid_major, h->fsid_minor);
 		return NFS4R_REFUSED_FSID;
 	}
-	if (cfg->disk_format != h->disk_format) {
-		snprintf(text, CAUSE_TEXT, "disk format differs: server %u has %u, server %u has %u; install the same release on both",
-			 cfg->self, cfg->disk_format, h->server, h->disk_format);
+	if (!nfs4r_versions_common(cfg->disk_format, h->disk_format)) {
+		snprintf(text, CAUSE_TEXT, "no common disk format: server %u has %s, server %u has %s; install the same release on both", cfg->self,
+			 nfs4r_versions_text(cfg->disk_format, here), h->server, nfs4r_versions_text(h->disk_format, there));
 		return NFS4R_REFUSED_DISK_FORMAT;
 	}
 	/* Once a view says who the servers are, the lists of the configurations are of no account. */
@@ -337,10 +339,16 @@ static bool session_joins(struct rpc_conn *c, struct rpc_peer *p, const struct n
 	return true;
 }
 
+/* A sender that speaks only older protocols has a HELLO whose volume cannot be read. */
+static bool names_a_volume(const struct nfs4r_hello *h)
+{
+	return h->protocol.highest >= NFS4R_HELLO_WHOLE_SINCE;
+}
+
 /* Nothing of ours is told to who does not even know the volume. */
 static bool stranger_closed(struct rpc_conn *c, const struct nfs4r_hello *h)
 {
-	if (!c->stranger || h->protocol != NFS4R_PROTOCOL_VERSION || memcmp(c->rpc->cfg.volume, h->volume, 16) == 0)
+	if (!c->stranger || !names_a_volume(h) || memcmp(c->rpc->cfg.volume, h->volume, 16) == 0)
 		return false;
 	rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_STRANGER, 0, &c->addr),
 			"connection from %s closed: no server of the volume has that address, and the caller names another volume", c->from);
@@ -351,9 +359,13 @@ static bool stranger_closed(struct rpc_conn *c, const struct nfs4r_hello *h)
 static void protocol_text(const struct rpc_conn *c, const struct nfs4r_hello *h, char *text)
 {
 	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
+	bool here = cfg->protocol.highest < h->protocol.highest; /* this one is older */
+	char ours[NFS4R_VERSIONS_TEXT], theirs[NFS4R_VERSIONS_TEXT];
 
-	snprintf(text, CAUSE_TEXT, "protocol version differs: server %u has %u (NFSv4.r %s), server %u has %u (NFSv4.r %s); install the same release on both", cfg->self,
-		 NFS4R_PROTOCOL_VERSION, cfg->version[0] ? cfg->version : "of unknown version", h->server, h->protocol, h->version[0] ? h->version : "of an older version");
+	snprintf(text, CAUSE_TEXT,
+		 "no common protocol version: server %u speaks %s (NFSv4.r %s), server %u speaks %s (NFSv4.r %s); install on server %u a release that speaks protocol %u", cfg->self,
+		 nfs4r_versions_text(cfg->protocol, ours), cfg->version[0] ? cfg->version : "of unknown version", h->server, nfs4r_versions_text(h->protocol, theirs),
+		 h->version[0] ? h->version : "of an older version", here ? cfg->self : h->server, here ? h->protocol.lowest : cfg->protocol.lowest);
 }
 
 /* Also of one that is refused: who asks why wants to know it. */
@@ -365,6 +377,8 @@ static void remember_version(struct rpc_conn *c, const struct nfs4r_hello *h)
 		return;
 	pthread_mutex_lock(&p->lock);
 	nfs4r_text_line(p->version, sizeof(p->version), h->version);
+	p->said_protocol = h->protocol;
+	p->said_format = h->disk_format;
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -421,7 +435,7 @@ static uint32_t mismatch(struct rpc_conn *c, const struct nfs4r_hello *h, char *
 {
 	uint32_t cause;
 
-	if (h->protocol != NFS4R_PROTOCOL_VERSION) {
+	if (!nfs4r_versions_common(c->rpc->cfg.protocol, h->protocol)) {
 		protocol_text(c, h, text);
 		return NFS4R_REFUSED_PROTOCOL;
 	}
@@ -433,11 +447,21 @@ static uint32_t mismatch(struct rpc_conn *c, const struct nfs4r_hello *h, char *
 	return cause != 0 ? cause : config_mismatch(&c->rpc->cfg, h, text);
 }
 
+/* What both sides speak from here on. It is the same on all connections of two starts. */
+static void agree(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_hello *h)
+{
+	c->protocol = nfs4r_versions_common(c->rpc->cfg.protocol, h->protocol);
+	pthread_mutex_lock(&p->lock);
+	p->protocol = c->protocol;
+	pthread_mutex_unlock(&p->lock);
+}
+
 /* Of a connection that @p has called. */
 static void let_in(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_hello *h)
 {
 	if (is_shunned(c, p) || !session_joins(c, p, h))
 		return;
+	agree(c, p, h);
 	c->peer = p;
 	c->lane = h->lane;
 	c->index = h->index;
@@ -455,6 +479,7 @@ static void answered(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_
 		rpc_conn_fail(c, "the server was started again");
 		return;
 	}
+	agree(c, p, h);
 	rpc_conn_keepalive(c, false, uv_hrtime());
 	if (!rpc_conn_dead(c))
 		rpc_peer_lane_ready(c);
@@ -468,7 +493,7 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 
 	if (stranger_closed(c, h))
 		return;
-	c->named = h->protocol == NFS4R_PROTOCOL_VERSION && memcmp(c->rpc->cfg.volume, h->volume, 16) == 0;
+	c->named = names_a_volume(h) && memcmp(c->rpc->cfg.volume, h->volume, 16) == 0;
 	cause = mismatch(c, h, text);
 	remember_version(c, h);
 	if (cause != 0) {

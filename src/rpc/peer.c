@@ -90,6 +90,7 @@ static void peer_up(struct rpc_peer *p)
 {
 	struct nfs4r_rpc *rpc = p->rpc;
 	struct rpc_conn *conns[RPC_SLOTS];
+	char speaks[NFS4R_VERSIONS_TEXT], has[NFS4R_VERSIONS_TEXT];
 
 	assert(rpc_is_mine(rpc));
 	pthread_mutex_lock(&p->lock);
@@ -100,8 +101,9 @@ static void peer_up(struct rpc_peer *p)
 	snprintf(p->state, sizeof(p->state), "up");
 	pthread_mutex_unlock(&p->lock);
 	p->up_since_ms = uv_now(&rpc->loop);
-	rpc_log_often(rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_UP, p->ep.id, NULL), NULL, "server %u (%s:%u) is up, start %" PRIu64 ", NFSv4.r %s, protocol %u, security %s", p->ep.id,
-		      p->ep.host, p->ep.port, p->inc, p->version, NFS4R_PROTOCOL_VERSION, p->conns[NFS4R_LANE_CONTROL]->ops->name);
+	rpc_log_often(rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_UP, p->ep.id, NULL), NULL,
+		      "server %u (%s:%u) is up, start %" PRIu64 ", NFSv4.r %s, protocol %u (it speaks %s), disk format %s, security %s", p->ep.id, p->ep.host, p->ep.port, p->inc, p->version,
+		      p->protocol, nfs4r_versions_text(p->said_protocol, speaks), nfs4r_versions_text(p->said_format, has), p->conns[NFS4R_LANE_CONTROL]->ops->name);
 	if (rpc->ev.up)
 		rpc->ev.up(rpc->ev.ctx, p->ep.id, p->inc);
 	memcpy(conns, p->conns, sizeof(conns));
@@ -333,7 +335,7 @@ struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t 
 {
 	struct nfs4r_msg *m = malloc(sizeof(*m));
 	const char *why = nfs4r_status_str(NFS4R_NOMEM);
-	enum nfs4r_status st = m ? nfs4r_msg_decode(bytes, len, m, &why) : NFS4R_NOMEM;
+	enum nfs4r_status st = m ? nfs4r_msg_decode(bytes, len, c->protocol, m, &why) : NFS4R_NOMEM;
 
 	if (st != NFS4R_OK) {
 		free(m);
@@ -374,7 +376,7 @@ static void transport_message(struct rpc_conn *c, const void *bytes, size_t len)
 {
 	struct nfs4r_transport_msg_body m;
 
-	if (nfs4r_transport_msg_decode(bytes, len, NFS4R_PROTOCOL_VERSION, &m) != NFS4R_OK) {
+	if (nfs4r_transport_msg_decode(bytes, len, c->protocol ? c->protocol : c->rpc->cfg.protocol.highest, &m) != NFS4R_OK) {
 		rpc_conn_fail(c, "sent %zu bytes that are not a message of this protocol", len);
 		return;
 	}

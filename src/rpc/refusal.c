@@ -58,7 +58,7 @@ static const char *plain_cause(uint32_t cause)
 	static const char *const texts[] = {
 		[NFS4R_REFUSED_EXPORT] = "export id differs; set the same Export_Id on all servers",
 		[NFS4R_REFUSED_FSID] = "fsid differs; set the same Filesystem_Id on all servers",
-		[NFS4R_REFUSED_DISK_FORMAT] = "disk format differs; install the same release on both",
+		[NFS4R_REFUSED_DISK_FORMAT] = "no common disk format; install the same release on both",
 		[NFS4R_REFUSED_SECURITY] = "security differs, or its handshake failed; write the same Peer_Security on all servers, and see that it knows this server's key, or the authority of its certificate",
 		[NFS4R_REFUSED_SERVERS] = "server lists differ; write the same list on all servers",
 		[NFS4R_REFUSED_MALFORMED] = "it cannot decode this server's messages; install the same release on both",
@@ -74,13 +74,13 @@ static const char *plain_cause(uint32_t cause)
 static void cause_text(const struct rpc_conn *c, uint32_t cause, char *out, size_t size)
 {
 	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
-	char uuid[40];
+	char uuid[40], speaks[NFS4R_VERSIONS_TEXT];
 
 	rpc_uuid_text(cfg->volume, uuid);
 	switch (cause) {
 	case NFS4R_REFUSED_PROTOCOL:
-		snprintf(out, size, "protocol version differs: server %u has %u (NFSv4.r %s); install the same release on both", cfg->self, NFS4R_PROTOCOL_VERSION,
-			 cfg->version[0] ? cfg->version : "of unknown version");
+		snprintf(out, size, "no common protocol version: server %u speaks %s (NFSv4.r %s); install a release that speaks a protocol of the other server", cfg->self,
+			 nfs4r_versions_text(cfg->protocol, speaks), cfg->version[0] ? cfg->version : "of unknown version");
 		break;
 	case NFS4R_REFUSED_VOLUME:
 		snprintf(out, size, "volume differs: server %u has %s; correct Volume_UUID or the server list, or use a store of the same volume", cfg->self, uuid);

@@ -46,6 +46,8 @@ static void set_text(char *out, size_t size, const char *text)
 void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 {
 	memset(cfg, 0, sizeof(*cfg));
+	cfg->protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_LOWEST, NFS4R_PROTOCOL_HIGHEST };
+	cfg->disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_LOWEST, NFS4R_DISK_FORMAT_HIGHEST };
 	cfg->security = NFS4R_SECURITY_NONE;
 	cfg->connect_retry_ms = 250;
 	cfg->shun_ms = 1000;
@@ -323,6 +325,8 @@ enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,
 		rpc->cfg.silence_ms = defaults.silence_ms;
 	if (rpc->cfg.queue_bytes_max == 0)
 		rpc->cfg.queue_bytes_max = defaults.queue_bytes_max;
+	if (rpc->cfg.protocol.highest == 0)
+		rpc->cfg.protocol = defaults.protocol;
 	if (!rpc->cfg.day_ns)
 		rpc->cfg.day_ns = defaults.day_ns;
 	rpc->port_next = (uint32_t)uv_hrtime();
@@ -419,21 +423,25 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
 	enum nfs4r_status st;
 	struct rpc_node *n;
 	bool queued = false;
+	uint32_t protocol;
 
 	if (!p || lane >= NFS4R_LANES)
 		return NFS4R_UNKNOWN;
 	pthread_mutex_lock(&p->lock);
 	st = send_check(rpc, p, lane, 0);
+	protocol = p->protocol;
 	pthread_mutex_unlock(&p->lock);
 	if (st != NFS4R_OK)
 		return st;
-	n = rpc_node_new(nfs4r_msg_encode(msg));
+	n = rpc_node_new(nfs4r_msg_encode(msg, protocol));
 	if (!n)
 		return NFS4R_TOOBIG;
 	if (is_answer(msg->type))
 		count_answer(p, n);
 	pthread_mutex_lock(&p->lock);
 	st = send_check(rpc, p, lane, rpc_node_bytes(n));
+	if (st == NFS4R_OK && p->protocol != protocol) /* it came back as another release meanwhile, and what was sent before is lost */
+		st = NFS4R_UNKNOWN;
 	if (st == NFS4R_OK)
 		queued = send_queue(&p->queues[lane], n, msg->type == NFS4R_MSG_POSITIONS);
 	pthread_mutex_unlock(&p->lock);
@@ -475,6 +483,9 @@ bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer,
 	out->security = p->security;
 	memcpy(out->state, p->state, sizeof(out->state));
 	memcpy(out->version, p->version, sizeof(out->version));
+	out->protocol = p->said_protocol;
+	out->disk_format = p->said_format;
+	out->speaks = p->up ? p->protocol : 0;
 	memcpy(out->differs, p->differs, sizeof(out->differs));
 	out->inc = p->up_inc;
 	out->connects = p->connects;

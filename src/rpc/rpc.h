@@ -18,8 +18,8 @@
 #include "base/fingerprint.h"
 #include "base/hello_key.h"
 #include "base/msg.h"
+#include "base/version.h"
 
-#define NFS4R_PROTOCOL_VERSION 9
 #define NFS4R_CONNECTIONS_MAX 16 /* of lane BULK */
 #define NFS4R_PORTS_PRIVILEGED 1024 /* below it ports are root's */
 #define NFS4R_PORT_DEFAULT 294 /* a server listens on: assigned to nobody (docs/decisions/0033-strangers.md) */
@@ -65,7 +65,8 @@ struct nfs4r_rpc_config { /* defaults of what has a key: base/config.def */
 	uint8_t volume[16]; /* volume UUID; unequal: refused */
 	uint32_t export_id; /* must be equal on all servers */
 	uint64_t fsid_major, fsid_minor; /* must be equal on all servers */
-	uint32_t disk_format; /* told, compared, refused when unequal */
+	struct nfs4r_versions protocol; /* that this server speaks; default: all of this release. A server that speaks none of them is refused */
+	struct nfs4r_versions disk_format; /* that this program reads and writes; told. A server that has none of them is refused */
 	enum nfs4r_security security; /* of the calls that this server makes, and takes */
 	uint32_t security_accept; /* bits of further flavours that it takes calls of */
 	char tls_certificate[1024], tls_key[1024]; /* files (PEM); read anew when they change */
@@ -130,6 +131,7 @@ enum nfs4r_status nfs4r_rpc_begin(struct nfs4r_rpc *rpc, char *why);
 
 struct nfs4r_rpc_servers {
 	uint64_t view; /* as in nfs4r_rpc_config */
+	uint32_t protocol; /* of the volume: nothing older is spoken any more; 0: all that cfg.protocol has */
 	nfs4r_servers gone;
 	uint32_t n;
 	struct nfs4r_endpoint list[NFS4R_SERVERS_MAX];
@@ -179,6 +181,8 @@ struct nfs4r_rpc_peer_stats {
 	enum nfs4r_security security; /* of its connections; 0: it is not up */
 	char state[NFS4R_WHY]; /* "up", "connecting", or why it was refused */
 	char version[64]; /* of its program, as it said last; "" before it was heard */
+	struct nfs4r_versions protocol, disk_format; /* that it knows, as it said last; 0: it did not say */
+	uint32_t speaks; /* protocol of the connections; 0: it is not up */
 	char differs[NFS4R_WHY]; /* what of its configuration differs and should not, with both values; "" = nothing */
 	uint64_t inc;
 	uint64_t bytes_sent, bytes_received, messages_sent, messages_received, queued_bytes, connects;

@@ -131,6 +131,7 @@ struct rpc_conn {
 	uint32_t index; /* among those of lane BULK; else 0 */
 	char from[64]; /* address of the other side, for people */
 	struct sockaddr_storage addr;
+	uint32_t protocol; /* that both sides speak here; 0: the other side has not said */
 	uint64_t created_ms, received_ms, pinged_ms;
 
 	/* handshake.c */
@@ -236,6 +237,8 @@ struct rpc_peer {
 	enum nfs4r_security security; /* of its connections; 0: it is not up */
 	char state[NFS4R_WHY];
 	char version[64];
+	struct nfs4r_versions said_protocol, said_format; /* as in its stats */
+	uint32_t protocol; /* of its connections, the same on all */
 	char differs[NFS4R_WHY]; /* as in its stats; under lock */
 	uint64_t up_inc, connects;
 	double rtt_ms;

@@ -158,6 +158,8 @@ void rpc_servers_apply(struct nfs4r_rpc *rpc)
 		return;
 	rpc->cfg.view = next->view;
 	rpc->cfg.gone = next->gone;
+	if (next->protocol > rpc->cfg.protocol.lowest && next->protocol <= rpc->cfg.protocol.highest)
+		rpc->cfg.protocol.lowest = next->protocol;
 	rpc->cfg.nservers = next->n;
 	memcpy(rpc->cfg.servers, next->list, sizeof(rpc->cfg.servers));
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {

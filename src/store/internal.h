@@ -226,7 +226,7 @@ struct nfs4r_meta { /* what LMDB says about itself, in one record */
 enum nfs4r_status store_db_open(struct nfs4r_db *db, const char *dir, uint64_t map_bytes, char *why);
 void store_db_close(struct nfs4r_db *db);
 /* NFS4R_NOENT: an empty environment. */
-enum nfs4r_status store_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, char *why);
+enum nfs4r_status store_db_read_meta(struct nfs4r_db *db, struct nfs4r_versions formats, struct nfs4r_meta *m, char *why);
 int store_db_put_meta(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_meta *m);
 struct nfs4r_reader *store_db_begin(struct nfs4r_db *db);
 void store_db_end(struct nfs4r_db *db, struct nfs4r_reader *r);
@@ -274,6 +274,9 @@ struct nfs4r_journal {
 	uint8_t volume[16];
 	nfs4r_server_id self;
 	uint64_t segment_bytes, segment_age_s, fail_after, appended;
+	struct nfs4r_versions formats; /* that are read */
+	uint32_t format; /* that is written: the highest that was found, until it is raised */
+	bool roll; /* it was raised: the next record begins a segment. Under lay_lock */
 	pthread_rwlock_t segs_lock;
 	struct nfs4r_segment *segs; /* ascending; the last one is being written */
 	uint32_t nsegs, cap;
@@ -346,7 +349,7 @@ bool store_rec_parse(const uint8_t *p, size_t left, nfs4r_journal_pos pos,
 void store_seg_name(nfs4r_journal_pos start, char out[32]);
 void store_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j, nfs4r_journal_pos start);
 /* NFS4R_OK, MALFORMED (not a header), MISMATCH (other format, volume, server). @why gets a text. */
-enum nfs4r_status store_seg_check_header(const struct nfs4r_journal *j, const uint8_t *p, size_t len,
+enum nfs4r_status store_seg_check_header(struct nfs4r_journal *j, const uint8_t *p, size_t len,
 					 nfs4r_journal_pos start, char *why);
 /* New last segment; on stable storage with the next sync. */
 enum nfs4r_status store_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos start);

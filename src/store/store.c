@@ -153,7 +153,8 @@ static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)
 	s->jnl.self = cfg->self;
 	s->jnl.segment_bytes = cfg->segment_bytes ? cfg->segment_bytes : 64u << 20;
 	s->jnl.segment_age_s = cfg->segment_age_s;
-	s->meta.format = NFS4R_DISK_FORMAT;
+	s->jnl.formats = cfg->formats;
+	s->jnl.format = s->meta.format = cfg->formats.lowest;
 	memcpy(s->meta.volume, cfg->volume, 16);
 	s->meta.self = cfg->self;
 	nfs4r_oid_root(&s->root, cfg->volume);
@@ -163,8 +164,8 @@ static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)
 	return NULL;
 }
 
-enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct nfs4r_store **out,
-				   struct nfs4r_store_info *info, char *why)
+static enum nfs4r_status open_store(const struct nfs4r_store_config *cfg, struct nfs4r_store **out,
+				    struct nfs4r_store_info *info, char *why)
 {
 	char boot_id[BOOT_ID_LEN];
 	struct nfs4r_store *s;
@@ -202,6 +203,41 @@ enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct 
 	store_jnl_ahead_start(&s->jnl, cfg->ahead_bytes);
 	*out = s;
 	return NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct nfs4r_store **out,
+				   struct nfs4r_store_info *info, char *why)
+{
+	struct nfs4r_store_config c = *cfg;
+
+	if (c.formats.highest == 0)
+		c.formats = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_LOWEST, NFS4R_DISK_FORMAT_HIGHEST };
+	return open_store(&c, out, info, why);
+}
+
+enum nfs4r_status nfs4r_store_raise_format(struct nfs4r_store *s, uint32_t format)
+{
+	if (!nfs4r_versions_have(s->jnl.formats, format))
+		return NFS4R_INVAL;
+	pthread_mutex_lock(&s->change);
+	pthread_mutex_lock(&s->jnl.lay_lock);
+	if (format > s->jnl.format) {
+		s->jnl.format = s->meta.format = format;
+		s->jnl.roll = true;
+	}
+	pthread_mutex_unlock(&s->jnl.lay_lock);
+	pthread_mutex_unlock(&s->change);
+	return NFS4R_OK;
+}
+
+uint32_t nfs4r_store_format(struct nfs4r_store *s)
+{
+	uint32_t format;
+
+	pthread_mutex_lock(&s->jnl.lay_lock);
+	format = s->jnl.format;
+	pthread_mutex_unlock(&s->jnl.lay_lock);
+	return format;
 }
 
 void nfs4r_store_leave(struct nfs4r_store *s)

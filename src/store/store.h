@@ -19,8 +19,6 @@
 #include "base/msg.h"
 #include "base/tree.h"
 
-#define NFS4R_DISK_FORMAT 1
-
 struct nfs4r_store;
 typedef uint64_t nfs4r_journal_pos; /* bytes ever appended; rising */
 
@@ -33,6 +31,7 @@ struct nfs4r_store_config {
 	uint64_t segment_age_s; /* or when it is so old; 0 = at any age */
 	uint64_t ahead_bytes; /* so many zeros are laid out behind the journal's end, by a thread of the store; 0 = none, and no thread */
 	const char *boot_id; /* NULL: read from the kernel. Tests give their own to play a machine crash */
+	struct nfs4r_versions formats; /* disk formats that are read; a new store gets the lowest. 0: those of this release */
 	uint64_t fail_after_bytes; /* tests: appends beyond answer NOSPC; 0 = never */
 };
 
@@ -85,6 +84,13 @@ enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct 
 void nfs4r_store_close(struct nfs4r_store *s);
 /* The same without that mark, when the files could not be synced: a later crash of the machine concerns this run, too. */
 void nfs4r_store_leave(struct nfs4r_store *s);
+
+/*
+ * Log 6.16: the volume has that disk format: what is written from now on may be of it, and says so. Nothing happens if the store has it, or a higher one.
+ * NFS4R_OK; NFS4R_INVAL: this program does not know it. Serialised like changes.
+ */
+enum nfs4r_status nfs4r_store_raise_format(struct nfs4r_store *s, uint32_t format);
+uint32_t nfs4r_store_format(struct nfs4r_store *s); /* that it has */
 
 /* ---- recovery, between open() and the first change ---- */
 /* The i-th undecided own entry, ascending LSN; reference for the caller. Decide with commit() or void(). */

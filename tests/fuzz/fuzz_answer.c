@@ -46,7 +46,7 @@ static struct nfs4r_msg *next_message(void)
 	const char *why = NULL;
 	size_t len;
 	uint8_t *bytes = fuzz_bytes(in, fuzz_u16(in), &len);
-	enum nfs4r_status st = nfs4r_msg_decode(bytes, len, m, &why);
+	enum nfs4r_status st = nfs4r_msg_decode(bytes, len, NFS4R_PROTOCOL_VERSION, m, &why);
 
 	free(bytes);
 	if (st == NFS4R_OK)
@@ -298,8 +298,8 @@ static void decode_message(struct fuzz_in *f)
 	size_t len;
 	uint8_t *bytes = fuzz_bytes(f, f->left, &len);
 
-	if (nfs4r_msg_decode(bytes, len, m, &why) == NFS4R_OK) {
-		again = nfs4r_msg_encode(m);
+	if (nfs4r_msg_decode(bytes, len, NFS4R_PROTOCOL_VERSION, m, &why) == NFS4R_OK) {
+		again = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
 		FUZZ_CHECK(again && again->len == len && (!len || !memcmp(again->data, bytes, len)));
 		nfs4r_buf_put(again);
 		nfs4r_msg_fini(m);

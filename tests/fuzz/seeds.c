@@ -101,7 +101,7 @@ static void hello_seed(const char *name, bool called)
 		struct nfs4r_hello *h = &m.hello;
 
 		h->magic = NFS4R_HELLO_MAGIC;
-		h->protocol = NFS4R_PROTOCOL_VERSION;
+		h->protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_LOWEST, NFS4R_PROTOCOL_VERSION };
 		h->server = called ? 1 : 3;
 		h->to = 2;
 		h->lane = i < NFS4R_LANE_BULK ? i : NFS4R_LANE_BULK;
@@ -127,7 +127,7 @@ static void hello_seed(const char *name, bool called)
 
 static void put_message(struct out *o, const struct nfs4r_msg *m)
 {
-	struct nfs4r_buf *b = nfs4r_msg_encode(m);
+	struct nfs4r_buf *b = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
 
 	put_u16(o, b->len);
 	put(o, b->data, b->len);

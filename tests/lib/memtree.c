@@ -444,15 +444,13 @@ static void restore_entries(struct mlog *l, uint32_t g, struct nfs4r_core *c)
 	}
 }
 
-void memtree_restore(struct memtree *t, struct nfs4r_core *c)
+bool memtree_restore(struct memtree *t, struct nfs4r_core *c)
 {
 	struct mrow *r, *tmp;
+	bool ok = true;
 
 	HASH_ITER(hh, t->rows, r, tmp) {
-		enum nfs4r_status st = nfs4r_core_restore_row(c, r->put.key, r->put.key_len, r->put.val, r->put.val_len);
-
-		assert(st == NFS4R_OK);
-		(void)st;
+		ok &= nfs4r_core_restore_row(c, r->put.key, r->put.key_len, r->put.val, r->put.val_len) == NFS4R_OK;
 	}
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
 		if (t->logs[s].applied)
@@ -462,6 +460,7 @@ void memtree_restore(struct memtree *t, struct nfs4r_core *c)
 	}
 	for (nfs4r_lsn g = 0; g <= NFS4R_GEN(t->logs[t->self].applied); g++)
 		restore_entries(&t->logs[t->self], (uint32_t)g, c);
+	return ok;
 }
 
 /* ---- ends of logs, repairs ---------------------------------------------------------- */

@@ -27,7 +27,7 @@ struct nfs4r_entry *memtree_entry(struct memtree *t, nfs4r_server_id log, nfs4r_
 nfs4r_lsn memtree_applied(struct memtree *t, nfs4r_server_id log); /* contiguous */
 void memtree_set_stable(struct memtree *t, nfs4r_server_id log, nfs4r_lsn stable);
 void memtree_truncate(struct memtree *t, nfs4r_server_id log, nfs4r_lsn until);
-void memtree_restore(struct memtree *t, struct nfs4r_core *c);
+bool memtree_restore(struct memtree *t, struct nfs4r_core *c);
 /* The log ends with @seal; entries beyond it are forgotten, one older generation is kept. */
 void memtree_seal(struct memtree *t, nfs4r_server_id log, nfs4r_lsn seal);
 /* Objects that entries beyond the seals touched become what they are in @from. */

@@ -45,11 +45,18 @@ static void free_packet(struct packet *p)
 	free(p);
 }
 
+static bool speaks_next(const struct net *n, nfs4r_server_id s)
+{
+	return n->s[s].protocol.highest >= NFS4R_PROTOCOL_REHEARSED;
+}
+
 static void post(struct net *n, nfs4r_server_id from, nfs4r_server_id to, struct nfs4r_msg *m)
 {
 	const struct rule *r = rule_for(n, from, to, m->type);
 	struct packet *p = calloc(1, sizeof(*p));
 
+	if (m->type == NFS4R_MSG_HEARTBEAT && !(speaks_next(n, from) && speaks_next(n, to)))
+		m->heartbeat.rehearsal = 0; /* it does not travel */
 	p->at = n->now + n->delay;
 	p->from = from;
 	p->to = to;
@@ -686,6 +693,19 @@ bool net_reconfigure(struct net *n, nfs4r_server_id s, nfs4r_servers set)
 	return true;
 }
 
+bool net_finish(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_FINISH_UPGRADE };
+	struct nfs4r_volume_settings to;
+	char why[NFS4R_CORE_TEXT];
+
+	if (nfs4r_core_may_finish_upgrade(n->s[s].core, &to, why, sizeof(why)) != NFS4R_OK)
+		return false;
+	step(n, s, &ev);
+	work(n, s);
+	return true;
+}
+
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_ABANDON, .peer = gone };
@@ -849,9 +869,12 @@ bool net_run_until(struct net *n, const bool *flag, uint64_t ms)
 static void start(struct net *n, nfs4r_server_id s, bool intact)
 {
 	struct nfs4r_core_config cfg = n->cfg;
+	struct nfs4r_volume_settings has;
 	struct nfs4r_tree port;
 
 	memtree_port(n->s[s].tree, &port);
+	cfg.protocol = n->s[s].protocol;
+	cfg.disk_format = n->s[s].disk_format;
 	cfg.self = s;
 	cfg.servers |= NFS4R_BIT(s); /* a new one has all in its configuration */
 	cfg.inc = ++n->s[s].inc;
@@ -863,7 +886,13 @@ static void start(struct net *n, nfs4r_server_id s, bool intact)
 	memtree_set_inc(n->s[s].tree, cfg.inc);
 	n->s[s].core = nfs4r_core_create(&cfg, &port);
 	assert_non_null(n->s[s].core);
-	memtree_restore(n->s[s].tree, n->s[s].core);
+	n->s[s].too_old = !memtree_restore(n->s[s].tree, n->s[s].core) || !nfs4r_core_knows_volume(n->s[s].core, &has);
+	if (n->s[s].too_old) {
+		nfs4r_core_destroy(n->s[s].core);
+		n->s[s].core = NULL;
+		assert_true(n->s[s].disk_format.highest); /* only a scenario about that may come here */
+		return;
+	}
 	if (n->s[s].back.log)
 		nfs4r_core_restore_given_back(n->s[s].core, n->s[s].back.log, n->s[s].back.lsn, &n->s[s].back.oid, n->s[s].back.version);
 	n->s[s].back.log = 0;
@@ -960,6 +989,8 @@ void net_restart(struct net *n, nfs4r_server_id s, bool intact)
 	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_UP };
 
 	start(n, s, intact);
+	if (!n->s[s].up)
+		return;
 	for (nfs4r_server_id i = 1; i <= n->n; i++) {
 		if (i == s || !n->s[i].up)
 			continue;

@@ -55,6 +55,8 @@ struct server {
 	uint32_t failed; /* how often one could not */
 	nfs4r_lsn recovered_end; /* of the own log when RECOVERED was heard */
 	bool hold_repair; /* REPAIR is not carried out */
+	struct nfs4r_versions protocol, disk_format; /* that its next start knows; 0: those of this release */
+	bool too_old; /* its start found a volume, or a row, that it does not know */
 	bool slow_disk; /* ACCEPTED that wait for it (`waits`) wait */
 	bool waits;
 	uint64_t accepted; /* ACCEPTED, not answered yet */
@@ -117,6 +119,7 @@ enum nfs4r_status net_set_keys(struct net *n, nfs4r_server_id s, nfs4r_server_id
 bool net_knows_key(struct net *n, nfs4r_server_id s, nfs4r_server_id id, uint8_t key); /* by the view that it goes by */
 bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool abandon);
 bool net_reconfigure(struct net *n, nfs4r_server_id s, nfs4r_servers set); /* an administrator at @s says who goes on; 0: takes it back; false: refused */
+bool net_finish(struct net *n, nfs4r_server_id s); /* an administrator at @s: the upgrade is finished; false: refused */
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an administrator at @s */
 void net_leave(struct net *n, nfs4r_server_id s); /* it is about to be stopped in order */
 void net_hold_until_quorum_durable(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid); /* HOLD; `held` becomes id */

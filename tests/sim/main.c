@@ -184,6 +184,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 	if (t->reconfigured)
 		reconf_print(t);
 	liar_print(t);
+	if (t->replaced)
+		releases_print(t);
 	if (t->seals)
 		seals_print(t);
 	if (t->store_starts)
@@ -380,6 +382,10 @@ static const struct {
 	{ F_SPACE_UNDER_WAY, "full" },
 	{ F_SECRET_ANEW, "secret" },
 	{ F_SECRET_UNDECIDED, "secret" },
+	{ F_VERSION_EARLY, "releases" },
+	{ F_FORMAT_EARLY, "releases" },
+	{ F_FINISH_UNHEARD, "releases" },
+	{ F_VERSION_ANEW, "releases" },
 	{ F_VIEW_BELIEVED, "views-liar" },
 	{ F_ACCEPT_UNPROMISED, "views-liar" },
 	{ F_ENTRIES_OF_ANYBODY, "views-liar" },
@@ -414,7 +420,8 @@ static const struct {
  * Of the next four one wants a server that has halted to say so, and here it ends in the same moment (t_prevents_stuck.c). One wants a caller who may not do
  * something (t_prevents.c), one a secret in a volume with a fixed view (t_prevents_secret.c), and one more time than a run has (t_prevents_views.c). The last two are
  * about repairs (t_prevents_seals.c). One wants a log to end between the positions of a repaired copy and those of its source. The other wants a repair of files that
- * have another version at every source, and that lasts longer than the pause after it (seed 18044325201831). The last is about keys of servers, and none are here (t_prevents_members.c).
+ * have another version at every source, and that lasts longer than the pause after it (seed 18044325201831).
+ * Nobody puts a server back here when the upgrade is being finished (t_prevents_versions.c). The last is about keys of servers, and none are here (t_prevents_members.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_NOT_ACKED,
@@ -433,7 +440,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK
 				      F_NARROWS_TWICE, F_SOURCE_ANEW, F_YIELD_WRITTEN, F_ANNOUNCED_UNSAVED,
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
-				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD,
+				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD, F_VERSION_UNKNOWN,
 				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE };
 
 static bool is_elsewhere(uint32_t fault)

@@ -136,6 +136,7 @@ static void arrive(struct sim *s, void *arg, uint64_t a, uint64_t b)
 		server_peer(v, l->from, l->epoch);
 	if (v->up && !liar_takes_back(s, l->from, l->to, l->msg) && ((link->up && link->epoch == l->epoch) || (l->landed && v->peer_epoch[l->from] == l->epoch))) {
 		s->totals.messages++;
+		release_travels(s, l->from, l->to, l->msg);
 		v->heard[l->from] = s->now;
 		if (s->trace) {
 			msg_print(s, l->msg, text, sizeof(text));

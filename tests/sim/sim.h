@@ -98,6 +98,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint64_t members_us;
 	bool reconfigure; /* a majority is lost for good, and an administrator says who goes on (reconfigure.c) */
 	bool liar; /* one server speaks for others (liar.c) */
+	bool releases; /* servers are replaced by the next release, and put back (releases.c) */
 	uint64_t away_us; /* one server is cut off soon after the start for so long; 0 = none */
 	uint32_t keep; /* entries of all logs together that a server keeps for those who are away; 0 = any number */
 	/* a real store; segment_bytes 0: none */
@@ -371,6 +372,7 @@ struct server {
 	uint32_t crash_on; /* type of a message: crashes soon after sending one */
 	uint64_t down_us; /* how long it is down after its next crash; 0 = as the plan says */
 	bool join_restart; /* will restart when it joins next */
+	bool next_release; /* releases.c */
 	bool leaving; /* is to be stopped in order, and has not let go of everything */
 	uint64_t stuck_until; /* it cannot apply entries of objects whose number modulo stuck_of is stuck_rest */
 	uint32_t stuck_of, stuck_rest;
@@ -418,6 +420,7 @@ struct totals {
 	uint64_t deaths_to_come; /* a copy was made anew without what its source had deleted, and it had not made yet */
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t added, taken_out, new_disks;
+	uint64_t replaced, upgrades;
 	uint64_t reconfigured, reconf_words, reconf_late, reconf_as_is; /* views; sets said; who came back with its old store; copies taken as they are */
 	uint64_t store_starts, store_checkpoints, store_tells, store_behind, store_torn, store_closes, store_open_dies, store_halts;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
@@ -442,6 +445,9 @@ struct sim {
 	struct rng rng, lies; /* chance; that of a server that lies */
 	uint64_t now, hash, order;
 	bool trace, healed, over;
+	bool finish_asked; /* releases.c */
+	uint64_t put_back_at;
+	uint32_t volume_protocol; /* the highest of any view */
 	bool unknown; /* what is true is not known any more: the run ends */
 	nfs4r_servers survivors; /* reconfigure.c: 0 before */
 	uint32_t nevents, events_cap;
@@ -637,6 +643,15 @@ void members_begin(struct sim *s);
 void members_count(struct sim *s, const struct nfs4r_view *old, const struct nfs4r_view *w);
 void members_check_book(struct sim *s, const struct nfs4r_view *w);
 void members_print(const struct totals *t);
+
+/* ---- releases.c ---- */
+
+void releases_begin(struct sim *s);
+void release_configure(const struct server *v, struct nfs4r_core_config *cfg);
+void release_started(struct server *v); /* its core has all rows */
+void release_travels(struct sim *s, nfs4r_server_id from, nfs4r_server_id to, struct nfs4r_msg *m);
+void release_check(struct sim *s, const struct nfs4r_view *base, const struct nfs4r_view *w);
+void releases_print(const struct totals *t);
 
 /* ---- reconfigure.c ------------------------------------------------------------------------------------ */
 

@@ -298,6 +298,7 @@ static void make_core(struct server *v)
 	cfg.drift_permille = s->plan.drift_permille;
 	cfg.durability = (enum nfs4r_durability)s->plan.durability;
 	cfg.abandon_ms = s->plan.abandon_ms;
+	release_configure(v, &cfg);
 	cfg.servers = NFS4R_BIT(v->id);
 	for (uint32_t i = 1; i <= (v->told_of_all ? s->plan.servers : s->plan.base); i++)
 		cfg.servers |= NFS4R_BIT(i);
@@ -350,6 +351,7 @@ void server_start(struct server *v)
 		give_back(v, intents, n);
 	else if (!store_give_back(v))
 		sim_fail(s, "S%u: the core cannot take back what its store has", v->id);
+	release_started(v);
 	TRACE(s, v, "start %llu, log to %llu, %u intents%s", (unsigned long long)v->inc,
 	      (unsigned long long)v->applied[v->id], n, v->tail_lost ? ", tail lost" : "");
 	v->up = true;

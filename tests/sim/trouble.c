@@ -500,6 +500,8 @@ void trouble_begin(struct sim *s)
 		reconfigure_begin(s);
 	if (p->liar)
 		liar_begin(s);
+	if (p->releases)
+		releases_begin(s);
 	if (p->give_up_us)
 		sim_at(s, s->now + p->give_up_us, administer, NULL, 0, 0);
 	if (p->away_us)

@@ -57,6 +57,10 @@ void view_peers_adopted(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 void view_propose_accepted_here(struct nfs4r_core *c, uint64_t num); /* and that is on the disk */
 void view_propose_abandon(struct nfs4r_core *c, nfs4r_server_id s);
 
+/* volume_settings.c: the volume's protocol and disk format (log 6.16) */
+bool view_settings_restored(struct nfs4r_core *c, uint64_t view, const struct nfs4r_volume_settings *s); /* false: no room for it */
+void view_settings_finish(struct nfs4r_core *c);
+
 /* volume_secret.c */
 void view_secret_started(struct nfs4r_core *c);
 void view_secret_peer_up(struct nfs4r_core *c, nfs4r_server_id s);

@@ -68,6 +68,15 @@ void view_believe_run(struct nfs4r_core *c);
 void view_believe_forget(struct nfs4r_core *c, nfs4r_server_id s);
 void view_believe_started(struct nfs4r_core *c);
 
+/* volume_settings.c: the volume's protocol and disk format (log 6.16) */
+void view_settings_save(struct nfs4r_core *c);
+void view_settings_clean(struct nfs4r_core *c);
+void view_settings_started(struct nfs4r_core *c);
+bool view_settings_refuse(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v); /* it is not accepted: that is in the log */
+void view_settings_into(const struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v); /* of a view that is being made */
+bool view_settings_wanted(struct nfs4r_core *c, struct nfs4r_volume_settings *to); /* a view is wanted for it */
+void view_settings_adopted(struct nfs4r_core *c, const struct nfs4r_view *old);
+
 /* volume_secret.c */
 bool view_secret_wanted(const struct nfs4r_core *c); /* a view is wanted for it */
 void view_secret_into(const struct nfs4r_core *c, struct nfs4r_view *v); /* of a view that is being made */

@@ -21,6 +21,7 @@ struct proposal { /* of this server; num = 0: none */
 	uint64_t on; /* the view adopted when it was made: what is added was checked against that */
 	nfs4r_servers voters; /* of that view */
 	nfs4r_servers remove, add, seal, promises, complete, accepted;
+	struct nfs4r_volume_settings settings; /* that it is to have (log 6.16); 0: those of its base */
 	nfs4r_server_id in, out; /* a server that becomes one of the volume, one that is taken out (log 9.1); 0: none */
 	nfs4r_server_id rekey; /* one that gets other keys (log 6.18); 0: none */
 	struct nfs4r_view base, view;
@@ -33,6 +34,12 @@ struct proposal { /* of this server; num = 0: none */
 };
 
 #define ADDRESS_TABLES_MAX 4
+#define SETTINGS_ROWS_MAX 4
+
+struct settings_row { /* row 'W': the settings of the view with that number */
+	uint64_t view; /* 0: this place is free */
+	struct nfs4r_volume_settings settings;
+};
 
 struct address_table_rows { /* rows 'B': the addresses and keys of the view with that number */
 	uint64_t view; /* 0: this place is free */
@@ -43,6 +50,7 @@ struct address_table_rows { /* rows 'B': the addresses and keys of the view with
 struct change { /* reconfig.c, server_keys.c: what an administrator asked for; in memory until it is done or refused */
 	nfs4r_server_id add, remove, rekey; /* 0: nothing */
 	bool abandon;
+	bool finish; /* volume_settings.c: an upgrade */
 	uint32_t nall;
 	struct nfs4r_address all[NFS4R_SERVERS_MAX];
 	char waits[NFS4R_CORE_TEXT];
@@ -86,6 +94,7 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	nfs4r_servers bare; /* fixed: who has said that it has no secret */
 	uint32_t nadopted, naccepted; /* start: addresses in the books of these two, as row 'V' says */
 	struct address_table_rows books[ADDRESS_TABLES_MAX];
+	struct settings_row settings[SETTINGS_ROWS_MAX];
 	/* of state/ */
 	bool ready; /* a member that is complete; or views are off */
 };

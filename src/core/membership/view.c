@@ -35,8 +35,10 @@ void view_save(struct nfs4r_core *c)
 	if (FAULT(F_VIEW_UNSAVED))
 		return;
 	view_books_save(c); /* before the row that needs them */
+	view_settings_save(c);
 	out_put(c, &p);
 	view_books_clean(c);
+	view_settings_clean(c);
 }
 
 /* This copy may be ahead of its positions, or has lost what it knew: it has to join anew (recovery_join_again()). */
@@ -159,6 +161,9 @@ static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
 	m->heartbeat.reconf_set = c->view.reconf_set;
 	m->heartbeat.left = c->view.left;
 	m->heartbeat.trouble = c->trouble.cause;
+	m->heartbeat.protocol = c->cfg.protocol;
+	m->heartbeat.disk_format = c->cfg.disk_format;
+	m->heartbeat.rehearsal = state_volume_speaks(c, NFS4R_PROTOCOL_REHEARSED);
 	m->heartbeat.view_digest = nfs4r_view_digest(&c->view.adopted);
 	m->heartbeat.accepted = c->view.accepted.num;
 	m->heartbeat.accepted_digest = nfs4r_view_digest(&c->view.accepted);
@@ -227,6 +232,8 @@ bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_m
 	p->caught_up = m->heartbeat.caught_up;
 	p->repairing = m->heartbeat.repairing;
 	p->trouble = m->heartbeat.trouble;
+	p->protocol = m->heartbeat.protocol;
+	p->disk_format = m->heartbeat.disk_format;
 	p->halted = false;
 	if (m->heartbeat.confirmed && p->confirmed < p->view)
 		p->confirmed = p->view;
@@ -282,7 +289,7 @@ void view_tell_servers(struct nfs4r_core *c, const struct nfs4r_view *old)
 
 	EACH_OF(old->servers & ~v->servers & ~NFS4R_BIT(c->self), s)
 		view_send(c, s); /* it may not hear it from anybody else */
-	if (old->servers != v->servers || old->nbook != v->nbook || memcmp(old->addresses, v->addresses, v->nbook * sizeof(v->addresses[0])))
+	if (old->settings.protocol != v->settings.protocol || old->settings.disk_format != v->settings.disk_format || old->servers != v->servers || old->nbook != v->nbook || memcmp(old->addresses, v->addresses, v->nbook * sizeof(v->addresses[0])))
 		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SERVERS });
 }
 
@@ -346,6 +353,7 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 	w->confirmed_sent = false;
 	w->confirm_at = 0;
 	view_member_adopted(c, &old);
+	view_settings_adopted(c, &old);
 	if ((old.voters != v->voters && !FAULT(F_LEASE_OLD_VOTERS)) || (state_secret_is(v) && !state_secret_is(&old)))
 		w->lease_until = lease_end(c); /* a majority of these; or there is a secret now */
 	if (!state_is_member(c, c->self) || (anew & NFS4R_BIT(c->self)))
@@ -530,6 +538,8 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 		out_complain(c, from, "sent an ACCEPT for a view with another secret than the volume's: rejected (log 6.13)");
 		return;
 	}
+	if (view_settings_refuse(c, from, v))
+		return;
 	if (!is_promised(c, v) && !FAULT(F_ACCEPT_UNPROMISED)) {
 		out_complain(c, from, "sent an ACCEPT for a view that differs from its PREPARE or from its earlier ACCEPT: rejected (log 6.14)");
 		return;
@@ -608,6 +618,7 @@ void view_started(struct nfs4r_core *c)
 {
 	state_view_set_ready(c);
 	view_books_started(c);
+	view_settings_started(c);
 	log_quorum_started(c);
 	if (c->view.adopted.nbook)
 		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SERVERS });

@@ -82,14 +82,17 @@ static void decide(struct nfs4r_core *c)
 
 	if (p->base.num != p->on)
 		p->add = 0; /* they know another view than the one it was made on */
-	if (p->base.num != p->on)
+	if (p->base.num != p->on) {
 		p->in = p->out = p->rekey = 0;
+		p->settings.protocol = 0;
+	}
 	*v = p->base;
 	view_secret_into(c, v);
 	v->num = p->num;
 	v->base = p->base.num;
 	v->members = (p->base.members & ~p->remove) | p->add;
 	view_member_view_of(c, p, v);
+	view_settings_into(c, p, v);
 	if (p->base.num != p->on && (p->seal || !quorum_is(v->members, v->voters))) {
 		v->members = p->base.members; /* nobody may know yet that it was adopted, and what is wanted is of another one: that first */
 		p->seal = 0;
@@ -180,6 +183,10 @@ void view_propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const s
 		out_complain(c, from, "reports an accepted view with another secret than the volume's: its promise does not count (log 6.13)");
 		return;
 	}
+	if (m->promise.accepted.num > p->base.num && view_settings_refuse(c, from, &m->promise.accepted)) {
+		view_propose_later(c); /* whoever knows it goes on from there */
+		return;
+	}
 	p->promises |= NFS4R_BIT(from);
 	if (m->promise.complete)
 		p->complete |= NFS4R_BIT(from);
@@ -263,11 +270,11 @@ void view_propose_begin(struct nfs4r_core *c, const struct proposal *p)
 	view_on_prepare(c, c->self, &(struct vote){ c->self, p->num, p->remove, p->add, p->seal });
 }
 
-static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers add, nfs4r_servers seal, nfs4r_server_id in, nfs4r_server_id out)
+static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers add, nfs4r_servers seal, nfs4r_server_id in, nfs4r_server_id out, const struct nfs4r_volume_settings *settings)
 {
 	struct view *w = &c->view;
 	uint64_t top = w->seen > view_highest(c) ? w->seen : view_highest(c);
-	struct proposal p = { .on = w->adopted.num, .voters = w->adopted.voters, .in = in, .out = out, .remove = remove, .add = add, .seal = seal };
+	struct proposal p = { .on = w->adopted.num, .voters = w->adopted.voters, .settings = *settings, .in = in, .out = out, .remove = remove, .add = add, .seal = seal };
 
 	if (w->adopted.num > top)
 		top = w->adopted.num;
@@ -404,9 +411,10 @@ void view_propose_consider(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 	nfs4r_servers gone, live, add, seal;
+	struct nfs4r_volume_settings settings;
 	nfs4r_server_id in, out, rekey;
 	uint32_t rank = 0;
-	bool stuck_vote, bare;
+	bool stuck_vote, bare, finish;
 
 	if (state_reconf_reported(c)) { /* nothing else is proposed (log 9.3) */
 		view_reconf_consider(c);
@@ -433,13 +441,14 @@ void view_propose_consider(struct nfs4r_core *c)
 	if (seal)
 		add &= ~forgetful(c); /* all members of a view that seals promise it, be it for who is taken out */
 	rekey = view_keys_wanted(c);
+	finish = view_settings_wanted(c, &settings);
 	if (w->plain) {
-		gone = add = seal = in = out = rekey = 0;
+		gone = add = seal = in = out = rekey = settings.protocol = 0;
 		stuck_vote = true;
 	}
 	bare = view_secret_wanted(c);
 	live = w->adopted.members & ~gone;
-	if (!gone && !add && !seal && !in && !out && !rekey && !stuck_vote && !bare) {
+	if (!gone && !add && !seal && !in && !out && !rekey && !stuck_vote && !bare && !finish) {
 		w->wanted_ms = 0;
 		return;
 	}
@@ -447,11 +456,11 @@ void view_propose_consider(struct nfs4r_core *c)
 		too_few(c);
 		if (!stuck_vote)
 			return;
-		gone = add = seal = in = out = 0; /* who promised waits for a view, perhaps it alone could come back: the same one again */
+		gone = add = seal = in = out = settings.protocol = 0; /* who promised waits for a view, perhaps it alone could come back: the same one again */
 	}
 	EACH_SERVER(c, s)
 		rank += s < c->self && (live & NFS4R_BIT(s));
-	if (in || out || rekey || (!gone && (seal & NFS4R_BIT(c->change.remove)))) /* nobody else asks for it; and who goes is added again when a silence is over (log 9.1) */
+	if (in || out || rekey || finish || (!gone && (seal & NFS4R_BIT(c->change.remove)))) /* nobody else asks for it; and who goes is added again when a silence is over (log 9.1) */
 		rank = 0;
 	if (seal && c->now < w->calm_ms) {
 		out_timer_at(c, w->calm_ms);
@@ -460,7 +469,7 @@ void view_propose_consider(struct nfs4r_core *c)
 	if (!w->wanted_ms)
 		w->wanted_ms = c->now + (uint64_t)rank * c->cfg.silence_ms / 2;
 	if (c->now >= w->wanted_ms)
-		propose(c, gone, add, seal, in, out);
+		propose(c, gone, add, seal, in, out, &settings);
 	else
 		out_timer_at(c, w->wanted_ms);
 }

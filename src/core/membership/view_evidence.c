@@ -200,7 +200,7 @@ void view_believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const stru
 {
 	struct believe *b = &c->believe;
 
-	if (v->num <= c->view.adopted.num)
+	if (v->num <= c->view.adopted.num || view_settings_refuse(c, from, v))
 		return;
 	if (b->reported[from].num <= c->view.adopted.num || b->reported[from].num > v->num)
 		b->reported_ms[from] = c->now;

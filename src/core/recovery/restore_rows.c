@@ -208,6 +208,17 @@ static bool restore_address(struct nfs4r_core *c, struct cursor *k, nfs4r_server
 	return r_keys(k, &a) && view_address_restored(c, view, &a);
 }
 
+/* A release that does not know the disk format does not know the row. */
+static bool restore_settings(struct nfs4r_core *c, struct cursor *key, struct cursor *k)
+{
+	uint64_t none = r_u(key, 2), view = r_u(key, 8);
+	struct nfs4r_volume_settings s = { .protocol = (uint32_t)r_u(k, 4), .disk_format = (uint32_t)r_u(k, 4) };
+
+	if (c->cfg.disk_format.highest >= NFS4R_DISK_FORMAT_REHEARSED && k->r < k->end)
+		r_u(k, 4);
+	return !key->bad && !k->bad && k->r == k->end && !none && view && s.protocol && s.disk_format && view_settings_restored(c, view, &s);
+}
+
 static void r_lsns(struct cursor *k, nfs4r_lsn *v)
 {
 	for (uint64_t n = r_u(k, 1); n && !k->bad; n--) {
@@ -309,6 +320,8 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 		return !key->bad && restore_trouble(c, val);
 	if (kind == 'M')
 		return !key->bad && restore_memory(&c->memory, val);
+	if (kind == 'W')
+		return restore_settings(c, key, val);
 	if (kind == 'X')
 		return restore_fuzzy(c, key, val);
 	if (kind == 'N')

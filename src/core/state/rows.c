@@ -10,6 +10,7 @@
  *   'A' origin              incarnation and answered_below of an origin
  *   'V'                     what is promised, accepted and adopted (log 6), whether this member has all rows, where logs end (log 7), the volume's secret (log 6.13);
  *                           without that last part it is of a version that ended none
+ *   'W' view                the settings of the view with that number (log 6.16), if it is the one adopted or accepted and has some
  *   'C'                     how far the copy may be that a repair left (log 8.3)
  *   'M'                     what this store remembers, and its starts (log 8.6); none: an empty store
  *   'I' server              the newest start in which that server remembered, and how far its journal was then
@@ -253,6 +254,23 @@ void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put 
 		for (uint32_t i = 0; i < a->nkeys; i++, k.p += sizeof(a->keys[i].sha256))
 			memcpy(k.p, a->keys[i].sha256, sizeof(a->keys[i].sha256));
 	}
+	p->val_len = (uint16_t)(k.p - p->val);
+}
+
+/* @rehearsed: as the next disk format has it. */
+void row_settings(uint64_t view, const struct nfs4r_volume_settings *s, bool rehearsed, struct nfs4r_put *p, bool del)
+{
+	struct cursor k;
+
+	key_of(p, 'W', 0, view, 0, 2);
+	p->del = del;
+	if (del)
+		return;
+	k.p = p->val;
+	w_u(&k, s->protocol, 4);
+	w_u(&k, s->disk_format, 4);
+	if (rehearsed)
+		w_u(&k, 0, 4);
 	p->val_len = (uint16_t)(k.p - p->val);
 }
 

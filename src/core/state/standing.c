@@ -72,6 +72,16 @@ bool state_secret_agreed(const struct nfs4r_core *c)
 	return !state_secret_is_used(c) || state_secret_is(&c->view.adopted) || FAULT(F_SECRET_UNDECIDED);
 }
 
+bool state_volume_speaks(const struct nfs4r_core *c, uint32_t protocol)
+{
+	return c->view.adopted.settings.protocol >= protocol || (FAULT(F_VERSION_EARLY) && c->cfg.protocol.highest >= protocol);
+}
+
+bool state_volume_has_format(const struct nfs4r_core *c, uint32_t format)
+{
+	return c->view.adopted.settings.disk_format >= format || (FAULT(F_FORMAT_EARLY) && c->cfg.disk_format.highest >= format);
+}
+
 bool state_trouble_is(const struct nfs4r_core *c)
 {
 	return c->trouble.cause != 0;

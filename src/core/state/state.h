@@ -107,6 +107,7 @@ void row_fuzzy(const struct fuzzy *t, struct nfs4r_put *p, bool del);
 void row_trouble(const struct trouble *t, struct nfs4r_put *p);
 void row_monotonic_read(const struct monotonic_read *n, struct nfs4r_put *p, bool del);
 void row_view(const struct view *w, struct nfs4r_put *p);
+void row_settings(uint64_t view, const struct nfs4r_volume_settings *s, bool rehearsed, struct nfs4r_put *p, bool del);
 void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put *p, bool del);
 void row_memory(const struct memory *m, struct nfs4r_put *p);
 void row_peer_start(nfs4r_server_id s, const struct start *st, struct nfs4r_put *p);
@@ -122,6 +123,8 @@ bool state_view_hears(const struct nfs4r_core *c, nfs4r_server_id s);
 bool state_secret_is_used(const struct nfs4r_core *c); /* the volume needs one */
 bool state_secret_is(const struct nfs4r_view *v); /* it has one */
 bool state_secret_agreed(const struct nfs4r_core *c); /* handles may be given out */
+bool state_volume_speaks(const struct nfs4r_core *c, uint32_t protocol); /* what came with it may be said */
+bool state_volume_has_format(const struct nfs4r_core *c, uint32_t format); /* what came with it may be written */
 bool state_trouble_is(const struct nfs4r_core *c);
 bool state_can_be_spared(const struct nfs4r_core *c);
 bool state_lets_go(const struct nfs4r_core *c); /* of everything: before a stop, or to be removed */

@@ -72,6 +72,7 @@ struct peer { /* the lines "of ROOM/" say which room writes what follows them; t
 	uint64_t lease_until; /* ours to it: not before this a view without it */
 	struct start granted; /* which of its starts that was for */
 	bool left; /* its newest start has given its lease back (log 6.11) */
+	struct nfs4r_versions protocol, disk_format; /* as it said (log 6.16); 0: nothing yet */
 	uint32_t trouble; /* as it said: why it cannot apply an entry (log 6.12), or has halted (log 4.15); 0: neither */
 	bool halted, halted_files; /* it has; for what its exported directory's file system did */
 	uint64_t granted_t; /* its to us: our clock in the newest heartbeat that it granted */

@@ -67,6 +67,9 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	enum import_phase import_phase;
 	enum nfs4r_status import_st;
 	uint64_t import_objects, import_bytes, import_noted[IMPORT_NOTES];
+	bool may_finish; /* an upgrade (log 6.16), and the volume would have `finished`; else why not */
+	struct nfs4r_volume_settings finished;
+	char finish_why[NFS4R_CORE_TEXT];
 	struct nfs4r_remarks remarks[NFS4R_SERVERS_MAX + 1]; /* of other servers, as they said last */
 	bool ready;
 	uint64_t loss_entries, loss_bytes, loss_age_ms; /* own updates that no majority holds */
@@ -87,6 +90,7 @@ const char *admin_view_state(const struct nfs4r_engine *eng, const struct ctl_fa
 
 /* How many entries lie between two positions of a log, as far as that can be said across an end of it. Pure. */
 uint64_t admin_entries(nfs4r_lsn from, nfs4r_lsn until);
+void admin_release(struct nfs4r_engine *eng, nfs4r_server_id s, json_t *row); /* @row gets version, commit, protocol spoken, protocols and disk formats of that server */
 json_t *admin_server_list(nfs4r_servers set); /* their numbers */
 void admin_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* eng->lock held */
 json_t *admin_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
@@ -105,6 +109,7 @@ bool admin_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *wh
 json_t *admin_servers(struct nfs4r_engine *eng);
 json_t *admin_add_server(struct nfs4r_engine *eng, const json_t *req);
 json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req);
+json_t *admin_finish_upgrade(struct nfs4r_engine *eng, const json_t *req);
 json_t *admin_force_reconfigure(struct nfs4r_engine *eng, const json_t *req);
 
 /* The addresses and keys that this server goes by, as a view keeps them. INVAL: one is too long. eng->lock held */

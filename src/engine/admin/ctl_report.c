@@ -33,6 +33,36 @@ static json_t *num(uint64_t v)
 	return json_integer((json_int_t)v);
 }
 
+/* ---- releases ---- */
+
+static json_t *versions(struct nfs4r_versions v)
+{
+	return v.highest ? json_pack("{s:o, s:o}", "lowest", num(v.lowest), "highest", num(v.highest)) : json_null();
+}
+
+/* "0.2.0+18b5247" was built from commit 18b5247. */
+static json_t *commit_of(const char *version)
+{
+	const char *plus = strchr(version, '+');
+
+	return plus ? text(plus + 1) : json_null();
+}
+
+void admin_release(struct nfs4r_engine *eng, nfs4r_server_id s, json_t *row)
+{
+	struct nfs4r_rpc_peer_stats rs = { .version = "" };
+
+	if (s == eng->cfg.rpc.self) {
+		memcpy(rs.version, eng->cfg.rpc.version, sizeof(rs.version));
+		rs.protocol = eng->cfg.rpc.protocol;
+		rs.disk_format = eng->cfg.rpc.disk_format;
+		rs.speaks = rs.protocol.highest;
+	} else if (!nfs4r_rpc_get_stats(eng->rpc, s, &rs)) {
+		memset(&rs, 0, sizeof(rs));
+	}
+	json_object_update_new(row, json_pack("{s:o, s:o, s:o, s:o, s:o}", "version", rs.version[0] ? text(rs.version) : json_null(), "commit", commit_of(rs.version), "protocol", rs.speaks ? num(rs.speaks) : json_null(), "protocols", versions(rs.protocol), "disk_formats", versions(rs.disk_format)));
+}
+
 /* ---- status ---- */
 
 static uint64_t lease_remaining(struct nfs4r_engine *eng)
@@ -70,6 +100,7 @@ void admin_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 	memcpy(f->import_noted, eng->start.import.noted, sizeof(f->import_noted));
 	f->ready = eng->runtime.ready;
 	admin_seals_collect(eng, f);
+	f->may_finish = nfs4r_core_may_finish_upgrade(eng->core, &f->finished, f->finish_why, sizeof(f->finish_why)) == NFS4R_OK;
 	pthread_mutex_unlock(&eng->lock);
 }
 
@@ -147,6 +178,15 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 		json_object_set_new(out, "why", json_sprintf("updates at all sites wait for this server, because no view has a majority without it: it cannot apply %s: %s; %s", engine_stuck_on(&f->view, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(f->view.trouble), engine_remedy(f->view.trouble)));
 }
 
+/* Of the volume, and what `upgrade finish` would make of them; null: it would be refused. */
+static json_t *settings_json(const struct ctl_facts *f)
+{
+	struct nfs4r_volume_settings has = nfs4r_volume_has(&f->view.adopted.settings);
+
+	return json_pack("{s:o, s:o, s:o}", "protocol", num(has.protocol), "disk_format", num(has.disk_format), "may_finish",
+			 f->may_finish ? json_pack("{s:o, s:o}", "protocol", num(f->finished.protocol), "disk_format", num(f->finished.disk_format)) : json_null());
+}
+
 static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
 	nfs4r_lsn first = 0, last = 0, stable = f->end;
@@ -186,13 +226,14 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 	json_t *ours = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "received", num(p->received), "applied", num(p->applied),
 				 "stable", num(p->stable), "lag_entries", num(behind), "lag_bytes", num(p->unreceived_bytes),
 				 "lag_seconds", (double)behind_ms / 1000);
-	json_t *row = json_pack("{s:i, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "differs", text(rs.differs), "host", text(e->host), "port",
-				e->port, "version", rs.version[0] ? text(rs.version) : json_null(), "up", rs.up, "state", text(rs.state), "rtt_ms",
+	json_t *row = json_pack("{s:i, s:o, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "differs", text(rs.differs), "host", text(e->host), "port",
+				e->port, "up", rs.up, "state", text(rs.state), "rtt_ms",
 				rs.rtt_ms >= 0 ? json_real(rs.rtt_ms) : json_null(), "clock_ahead_ms",
 				rs.clock_known ? json_real(rs.clock_ahead_ms) : json_null(), "has_of_our_log", ours, "we_have_of_its_log", theirs,
 				"bytes_sent", num(rs.bytes_sent), "bytes_received", num(rs.bytes_received), "queued_bytes",
 				num(rs.queued_bytes), "connects", num(rs.connects), "resent_messages", num(rs.resent));
 	json_object_set_new(row, "security", rs.security ? json_string(admin_flavour(rs.security)) : json_null());
+	admin_release(eng, e->id, row);
 	add_remarks(row, rs.up, &f->remarks[e->id]);
 	return row;
 }
@@ -235,9 +276,9 @@ json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 			"payload_bytes_max", num(eng->cfg.payload_bytes_max));
 	if (!out)
 		return NULL;
-	json_object_set_new(out, "version", text(eng->cfg.rpc.version));
-	json_object_set_new(out, "protocol", num(NFS4R_PROTOCOL_VERSION));
-	json_object_set_new(out, "disk_format", num(NFS4R_DISK_FORMAT));
+	admin_release(eng, eng->cfg.rpc.self, out);
+	json_object_set_new(out, "disk_format", num(eng->cfg.rpc.disk_format.highest));
+	json_object_set_new(out, "volume_settings", settings_json(&f));
 	admin_add_security(eng, out);
 	set_state(eng, out, &f);
 	json_object_set_new(out, "import", import_json(eng, &f));

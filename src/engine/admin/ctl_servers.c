@@ -41,7 +41,7 @@ static json_t *refuse(const char *why)
 
 /* ---- the list ---- */
 
-static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts *f, const struct nfs4r_endpoint *e)
+static json_t *server_row(struct nfs4r_engine *eng, const struct ctl_facts *f, const struct nfs4r_endpoint *e)
 {
 	bool self = e->id == eng->cfg.rpc.self, voter = f->view.adopted.voters & NFS4R_BIT(e->id);
 	char why[NFS4R_WHY];
@@ -52,8 +52,11 @@ static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts
 	json_t *row = json_pack("{s:i, s:o, s:i, s:b, s:b, s:b, s:s, s:o}", "server", e->id, "host", admin_json_text(e->host), "port", e->port,
 				"self", self, "voter", voter, "member", (f->view.adopted.members & NFS4R_BIT(e->id)) != 0, "state",
 				state ? state : "member", "lag_entries", num(behind));
-	if (row)
+
+	if (row) {
+		admin_release(eng, e->id, row);
 		json_object_update_new(row, admin_key_facts(eng, f, e));
+	}
 	return row;
 }
 
@@ -83,7 +86,7 @@ json_t *admin_servers(struct nfs4r_engine *eng)
 	admin_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "view", num(f.view.adopted.num), "forced_reconfigurations",
+	return json_pack("{s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "finishing", f.view.finishing, "protocol", num(nfs4r_volume_has(&f.view.adopted.settings).protocol), "view", num(f.view.adopted.num), "forced_reconfigurations",
 			 num(NFS4R_RECONF(f.view.adopted.num)), "forced_reconfiguration", orders(eng, &f), "servers", rows, "removed", f.view.taken_out, "adding",
 			 f.view.adding ? num(f.view.adding) : json_null(), "removing", f.view.removing ? num(f.view.removing) : json_null(), "changing_keys",
 			 f.view.rekeying ? num(f.view.rekeying) : json_null(), "waiting_for",
@@ -275,6 +278,26 @@ json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req)
 	}
 	pthread_mutex_unlock(&eng->lock);
 	return st == NFS4R_OK ? json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", num(lost), "removing", sure) : refuse(why);
+}
+
+/* ---- an upgrade is finished (log 6.16) ---- */
+
+json_t *admin_finish_upgrade(struct nfs4r_engine *eng, const json_t *req)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_FINISH_UPGRADE };
+	bool sure = json_is_true(json_object_get(req, "yes"));
+	struct nfs4r_volume_settings to;
+	enum nfs4r_status st;
+	char why[WHY] = "";
+
+	pthread_mutex_lock(&eng->lock);
+	st = nfs4r_core_may_finish_upgrade(eng->core, &to, why, sizeof(why));
+	if (st == NFS4R_OK && sure) {
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator finishes the upgrade: the volume gets protocol %u and disk format %u", eng->cfg.volume_name, to.protocol, to.disk_format);
+		engine_step(eng, &ev);
+	}
+	pthread_mutex_unlock(&eng->lock);
+	return st == NFS4R_OK ? json_pack("{s:o, s:o, s:b}", "protocol", num(to.protocol), "disk_format", num(to.disk_format), "finishing", sure) : refuse(why);
 }
 
 /* ---- going on with the survivors ---- */

@@ -78,6 +78,7 @@ static void take(struct nfs4r_engine *eng, const struct nfs4r_view *v)
 	bool changed = v->nbook || v->epoch; /* else who is only written down here never was a server: a first view has but got its secret (log 6.13) */
 	struct nfs4r_rpc_servers next = { .view = !by_view ? 0 : v->num ? v->num :
 									  FIRST_VIEW,
+					  .protocol = v->settings.protocol,
 					  .gone = changed && by_view ? once(eng, v) & ~v->servers : 0 };
 
 	if (v->nbook)
@@ -117,6 +118,8 @@ void membership_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg
 	for_transport(eng, &list);
 	cfg->view = list.view;
 	cfg->gone = list.gone;
+	if (list.protocol > cfg->protocol.lowest)
+		cfg->protocol.lowest = list.protocol;
 	cfg->nservers = list.n;
 	memcpy(cfg->servers, list.list, sizeof(cfg->servers));
 	for (uint32_t i = 0; i < cfg->nservers; i++)
@@ -176,10 +179,24 @@ static void say_difference(struct nfs4r_engine *eng, nfs4r_server_id s)
 		   s == eng->cfg.rpc.self && is ? "; this server listens at the configured address, and the others connect to the first one" : "");
 }
 
+/* Log 6.16. @has: of the view that is adopted. */
+static void follow_settings(struct nfs4r_engine *eng, const struct nfs4r_volume_settings *has)
+{
+	uint32_t format = nfs4r_volume_has(has).disk_format;
+
+	if (has->protocol > eng->membership.list.protocol)
+		say(eng, "the volume has protocol %u and disk format %u now: releases before these can no longer serve it", has->protocol, format);
+	nfs4r_store_raise_format(eng->store, format);
+}
+
 void membership_start(struct nfs4r_engine *eng)
 {
+	struct nfs4r_core_view v;
 	char text[400];
 
+	nfs4r_core_get_view(eng->core, &v);
+	eng->membership.list.protocol = v.adopted.settings.protocol;
+	follow_settings(eng, &v.adopted.settings); /* it may have died before */
 	if (!eng->membership.list.view)
 		return;
 	EACH_OF(eng->membership.servers | set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers), s)
@@ -206,6 +223,7 @@ void membership_adopted(struct nfs4r_engine *eng)
 	struct nfs4r_core_view v;
 
 	nfs4r_core_get_view(eng->core, &v);
+	follow_settings(eng, &v.adopted.settings);
 	take(eng, &v.adopted);
 	replicate_sender_serve(eng->replicate.distributor, eng->membership.servers);
 	EACH_OF(eng->membership.servers & ~before, s)

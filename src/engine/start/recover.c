@@ -113,8 +113,15 @@ static enum nfs4r_status take_servers(struct nfs4r_engine *eng, const struct nfs
 enum nfs4r_status start_recover_restore(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
 {
 	struct restore r = { .eng = eng, .st = NFS4R_OK };
+	struct nfs4r_volume_settings has;
+	char knows[NFS4R_VERSIONS_TEXT];
 
 	nfs4r_store_each_core_row(eng->store, restore_row, &r);
+	if (r.st == NFS4R_OK && !nfs4r_core_knows_volume(eng->core, &has)) {
+		snprintf(why, NFS4R_WHY, "the volume has protocol %u and disk format %u, but this release (%s) knows protocol %s: install the release that the other servers have", has.protocol, has.disk_format,
+			 eng->cfg.rpc.version, nfs4r_versions_text(eng->cfg.rpc.protocol, knows));
+		return NFS4R_MISMATCH;
+	}
 	if (r.st == NFS4R_OK && take_servers(eng, info, why) != NFS4R_OK)
 		return NFS4R_INVAL;
 	for (nfs4r_server_id id = 1; r.st == NFS4R_OK && id <= NFS4R_SERVERS_MAX; id++) {

@@ -304,7 +304,7 @@ static void decode_meta(const uint8_t *bytes, struct nfs4r_meta *m)
 	m->boot_id[BOOT_ID_LEN - 1] = 0;
 }
 
-enum nfs4r_status store_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, char *why)
+enum nfs4r_status store_db_read_meta(struct nfs4r_db *db, struct nfs4r_versions formats, struct nfs4r_meta *m, char *why)
 {
 	MDB_val key = { 5, (void *)(uintptr_t) "store" }, tail = { 9, (void *)(uintptr_t) "tail-lost" }, val, none;
 	MDB_txn *txn;
@@ -316,9 +316,9 @@ enum nfs4r_status store_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, 
 	rc = mdb_get(txn, db->meta, &key, &val);
 	if (!rc && val.mv_size >= 4) {
 		m->format = get_be32(val.mv_data); /* of another format only this is understood */
-		if (m->format == NFS4R_DISK_FORMAT && val.mv_size != META_LEN)
+		if (nfs4r_versions_have(formats, m->format) && val.mv_size != META_LEN)
 			rc = MDB_CORRUPTED;
-		else if (m->format == NFS4R_DISK_FORMAT)
+		else if (nfs4r_versions_have(formats, m->format))
 			decode_meta(val.mv_data, m);
 		if (m->inc.counter >> OID_GEN_SHIFT)
 			rc = MDB_CORRUPTED;

@@ -78,7 +78,7 @@ static bool is_old(const struct nfs4r_journal *j, const struct nfs4r_segment *se
 	return j->segment_age_s && seg->born + j->segment_age_s <= (uint64_t)time(NULL);
 }
 
-/* A copy of the last segment, after making a new one when @len more bytes would be too many, or it is old. */
+/* A copy of the last segment, after making a new one when @len more bytes would be too many, or it is old, or of an older format. */
 static enum nfs4r_status writable(struct nfs4r_journal *j, size_t len, struct nfs4r_segment *last)
 {
 	uint64_t laid = j->laid;
@@ -87,7 +87,7 @@ static enum nfs4r_status writable(struct nfs4r_journal *j, size_t len, struct nf
 	pthread_rwlock_rdlock(&j->segs_lock);
 	*last = j->segs[j->nsegs - 1];
 	pthread_rwlock_unlock(&j->segs_lock);
-	if (last->size <= SEG_HEADER || (last->size + len <= j->segment_bytes && !is_old(j, last)))
+	if ((last->size <= SEG_HEADER || (last->size + len <= j->segment_bytes && !is_old(j, last))) && !j->roll)
 		return NFS4R_OK;
 	st = store_seg_create(j, last->start + last->size);
 	if (st != NFS4R_OK)

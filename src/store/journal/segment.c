@@ -36,7 +36,7 @@ void store_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j,
 {
 	memset(out, 0, SEG_HEADER);
 	memcpy(out, seg_magic, sizeof(seg_magic));
-	put_be32(out + 8, NFS4R_DISK_FORMAT);
+	put_be32(out + 8, j->format);
 	put_be32(out + 12, SEG_HEADER);
 	memcpy(out + 16, j->volume, 16);
 	put_be16(out + 32, j->self);
@@ -44,7 +44,7 @@ void store_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j,
 	put_be32(out + 60, store_crc32c(0, out, 60));
 }
 
-enum nfs4r_status store_seg_check_header(const struct nfs4r_journal *j, const uint8_t *p, size_t len,
+enum nfs4r_status store_seg_check_header(struct nfs4r_journal *j, const uint8_t *p, size_t len,
 					 nfs4r_journal_pos start, char *why)
 {
 	char name[32];
@@ -54,12 +54,12 @@ enum nfs4r_status store_seg_check_header(const struct nfs4r_journal *j, const ui
 	if (len < SEG_HEADER || memcmp(p, seg_magic, 8))
 		return nfs4r_refuse(why, NFS4R_MALFORMED, "%s does not begin as a journal does", name);
 	format = get_be32(p + 8);
-	if (format == NFS4R_DISK_FORMAT && get_be32(p + 60) != store_crc32c(0, p, 60))
+	if (nfs4r_versions_have(j->formats, format) && get_be32(p + 60) != store_crc32c(0, p, 60))
 		return nfs4r_refuse(why, NFS4R_MALFORMED, "%s: checksum of the file header at offset 0",
 				    name);
-	if (format != NFS4R_DISK_FORMAT || memcmp(p + 16, j->volume, 16) ||
+	if (!nfs4r_versions_have(j->formats, format) || memcmp(p + 16, j->volume, 16) ||
 	    get_be16(p + 32) != j->self) {
-		struct nfs4r_store_config cfg = { .self = j->self };
+		struct nfs4r_store_config cfg = { .self = j->self, .formats = j->formats };
 
 		memcpy(cfg.volume, j->volume, 16);
 		return store_ident_check(&cfg, name, format, p + 16, get_be16(p + 32), why);
@@ -68,6 +68,8 @@ enum nfs4r_status store_seg_check_header(const struct nfs4r_journal *j, const ui
 		return nfs4r_refuse(why, NFS4R_MALFORMED,
 				    "%s says that it starts at position %llx: it was renamed or copied",
 				    name, (unsigned long long)get_be64(p + 40));
+	if (format > j->format)
+		j->format = format;
 	return NFS4R_OK;
 }
 
@@ -129,6 +131,7 @@ enum nfs4r_status store_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos st
 		st = store_seg_add(j, start, fd, SEG_HEADER);
 	if (st == NFS4R_OK) {
 		j->laid = SEG_HEADER;
+		j->roll = false;
 	} else {
 		unlinkat(j->dirfd, name, 0);
 		close(fd);
@@ -256,12 +259,12 @@ enum nfs4r_status store_ident_check(const struct nfs4r_store_config *cfg, const 
 				    uint32_t format, const uint8_t volume[16], nfs4r_server_id self,
 				    char *why)
 {
-	char ours[37], theirs[37];
+	char ours[37], theirs[37], reads[NFS4R_VERSIONS_TEXT];
 
-	if (format != NFS4R_DISK_FORMAT)
+	if (!nfs4r_versions_have(cfg->formats, format))
 		return nfs4r_refuse(why, NFS4R_MISMATCH,
-				    "%s has disk format %u, but this release reads format %u: install a release with that format",
-				    what, format, NFS4R_DISK_FORMAT);
+				    "%s has disk format %u, but this release reads format %s: install a release with that format",
+				    what, format, nfs4r_versions_text(cfg->formats, reads));
 	if (memcmp(volume, cfg->volume, 16)) {
 		uuid_str(volume, theirs);
 		uuid_str(cfg->volume, ours);

@@ -104,7 +104,7 @@ enum nfs4r_status store_found_db(struct nfs4r_store *s, const struct nfs4r_store
 	st = store_db_open(&s->db, s->dir, cfg->map_bytes ? cfg->map_bytes : 1ull << 30, why);
 	if (st != NFS4R_OK)
 		return st;
-	st = store_db_read_meta(&s->db, &meta, why);
+	st = store_db_read_meta(&s->db, cfg->formats, &meta, why);
 	if (st == NFS4R_NOENT && have_journal)
 		return nfs4r_refuse(why, NFS4R_CORRUPT,
 				    "%s has a journal but lmdb is empty: restore lmdb/data.mdb, or move the directory away and let this server resync from the others",
@@ -116,6 +116,8 @@ enum nfs4r_status store_found_db(struct nfs4r_store *s, const struct nfs4r_store
 	if (st != NFS4R_OK)
 		return st;
 	s->meta = meta;
+	if (meta.format > s->jnl.format)
+		s->jnl.format = meta.format;
 	st = store_found_state(s);
 	if (st != NFS4R_OK)
 		nfs4r_refuse(why, st, "%s/lmdb is damaged: let this server resync from the others", s->dir);

@@ -534,6 +534,7 @@ enum nfs4r_status store_recover(struct nfs4r_store *s, const struct nfs4r_store_
 	free(sc.starts);
 	free(sc.cuts);
 	s->lmdb = s->meta;
+	s->meta.format = s->jnl.format; /* a segment may be of a later one than LMDB is yet */
 	if (st == NFS4R_OK)
 		fill_info(s, info);
 	return st;

@@ -71,7 +71,7 @@ class Reader:
 
 
 WORDS = ('magic', 'protocol', 'server', 'to', 'lane')
-NUMBERS = (('inc', 'u64'), ('session', 'u64'), ('index', 'u32'), ('volume', 16), ('export_id', 'u32'), ('fsid_major', 'u64'), ('fsid_minor', 'u64'), ('disk_format', 'u32'),
+NUMBERS = (('lowest', 'u32'), ('inc', 'u64'), ('session', 'u64'), ('index', 'u32'), ('volume', 16), ('export_id', 'u32'), ('fsid_major', 'u64'), ('fsid_minor', 'u64'), ('disk_format', 'u32'), ('disk_format_lowest', 'u32'),
            ('security', 'u32'), ('lease_ms', 'u32'), ('silence_ms', 'u32'), ('drift', 'u32'), ('durability', 'u32'), ('view', 'u64'), ('asks', 'u32'))
 
 
@@ -264,8 +264,8 @@ def set_of(*servers):
 
 
 def view_bytes(number, base, members):
-    """Without its type: no seal, nobody's address, no secret; there are no other servers."""
-    return u64(number, base, members, members) + u32(0, 0) + u64(members, members) + u32(0) + bytes(16)
+    """Without its type: no seal, nobody's address, no secret, protocol 9, disk format 1; there are no other servers."""
+    return u64(number, base, members, members) + u32(0, 0) + u64(members, members) + u32(0) + bytes(16) + u32(9, 1)
 
 
 def mixed(numbers):
@@ -280,13 +280,13 @@ def mixed(numbers):
 
 def digest_of(number, base, members):
     """Of view_bytes(the same)."""
-    return mixed([number, base, members, members, 0, members, members, 0, 0] + 16 * [0])
+    return mixed([number, base, members, members, 0, members, members, 0, 0] + 16 * [0] + [9, 1])
 
 
 def heartbeat(heard, view, digest):
     """As that of the start which the receiver knows, and says in its own HEARTBEAT. This view is adopted and accepted, and is on the disk."""
     your = Reader(heard[4 + 32 + 16 + 24:]).take(24)        # its start, and the position in its journal
-    return u32(HEARTBEAT) + u64(time.monotonic_ns() // 10 ** 6, view, view, set_of(1, 2, 3)) + u32(0, 0, 0, 3) + your + bytes(24) + u64(0) + u32(1) + u64(0, 0, digest, view, digest) + u32(0, 0)
+    return u32(HEARTBEAT) + u64(time.monotonic_ns() // 10 ** 6, view, view, set_of(1, 2, 3)) + u32(0, 0, 0, 3) + your + bytes(24) + u64(0) + u32(1) + u64(0, 0, digest, view, digest) + u32(0, 0, 9, 9, 1, 1)
 
 
 def entry(log, lsn, oid):

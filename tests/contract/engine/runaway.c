@@ -197,7 +197,7 @@ static void config(struct nfs4r_rpc_config *cfg, const struct nfs4r_engine *eng)
 	*cfg = eng->cfg.rpc;
 	cfg->self = SELF;
 	cfg->inc = (uint64_t)getpid() << 32 | (uint64_t)engine_now_ms();
-	cfg->disk_format = NFS4R_DISK_FORMAT;
+	cfg->disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_LOWEST, NFS4R_DISK_FORMAT };
 	cfg->views.lease_ms = eng->cfg.lease_ms;
 	cfg->views.silence_ms = eng->cfg.silence_ms;
 	cfg->views.drift_permille = eng->cfg.drift_permille;

@@ -12,7 +12,7 @@ void fake_hello(struct nfs4r_hello *h, const struct world_server *as, const stru
 {
 	memset(h, 0, sizeof(*h));
 	h->magic = NFS4R_HELLO_MAGIC;
-	h->protocol = NFS4R_PROTOCOL_VERSION;
+	h->protocol = as->cfg.protocol;
 	h->server = as->cfg.self;
 	h->to = to->cfg.self;
 	memcpy(h->version, as->cfg.version, sizeof(h->version));

@@ -154,7 +154,7 @@ static void test_poison(void **state)
 		poison(m->entries.entries[0], symlink);
 		fake_call(&f, &w->s[1], &w->s[0], 1);
 		fake_tell_number(f.fd[NFS4R_LANE_BULK], 1);
-		fake_record(f.fd[NFS4R_LANE_BULK], nfs4r_msg_encode(m));
+		fake_record(f.fd[NFS4R_LANE_BULK], nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION));
 		world_wait(&w->s[0], w_s->downs[2] == 1);
 		assert_int_equal(world_get(&w->s[0], w_s->messages), 0);
 		assert_int_equal(world_logged(&w->s[0], why[symlink]), 1);
@@ -191,7 +191,7 @@ static void test_fragments(void **state)
 								 250;
 
 		m->entries.end = round;
-		b = nfs4r_msg_encode(m);
+		b = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
 		fake_tell_number(f.fd[NFS4R_LANE_BULK], round);
 		for (uint32_t at = 0; at < b->len; at += step) {
 			uint32_t n = b->len - at < step ? b->len - at : step;
@@ -228,7 +228,7 @@ static void tell_many(struct fake *f, uint64_t number, uint64_t end, uint32_t n)
 	}
 	if (number)
 		fake_tell_number(f->fd[NFS4R_LANE_BULK], number);
-	fake_record(f->fd[NFS4R_LANE_BULK], nfs4r_msg_encode(m));
+	fake_record(f->fd[NFS4R_LANE_BULK], nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION));
 	nfs4r_msg_fini(m);
 	free(m);
 }
@@ -334,7 +334,7 @@ static void test_messages_in_the_wrong_place(void **state)
 		fake_call(&f, &w->s[1], &w->s[0], 1);
 		if (cases[i].lane == NFS4R_LANE_BULK)
 			fake_tell_number(f.fd[cases[i].lane], 1);
-		fake_record(f.fd[cases[i].lane], nfs4r_msg_encode(m));
+		fake_record(f.fd[cases[i].lane], nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION));
 		world_wait(&w->s[0], w_s->downs[2] == 1);
 		assert_int_equal(world_logged(&w->s[0], cases[i].why), 1);
 		assert_int_equal(world_get(&w->s[0], w_s->messages), 0);

@@ -120,6 +120,10 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *m)
 	case NFS4R_MSG_VERIFY_ANSWER:
 		s->echoes = m->verify.id;
 		break;
+	case NFS4R_MSG_HEARTBEAT:
+		s->heartbeats++;
+		s->rehearsed += m->heartbeat.rehearsal;
+		break;
 	default:
 		break;
 	}
@@ -166,7 +170,7 @@ void world_init(struct world *w, uint32_t n)
 		s->cfg.export_id = 77;
 		s->cfg.fsid_major = 7;
 		s->cfg.fsid_minor = 8;
-		s->cfg.disk_format = 1;
+		s->cfg.disk_format = (struct nfs4r_versions){ 1, 1 };
 		s->cfg.connect_retry_ms = 20;
 		s->cfg.nservers = n;
 		for (uint32_t j = 0; j < n; j++) {

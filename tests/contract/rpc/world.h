@@ -25,6 +25,7 @@ struct world_server {
 	uint64_t messages, bytes, broken_order, early;
 	uint64_t last_pull, last_question, last_release, last_entry; /* numbers that have to rise */
 	uint64_t echoes;
+	uint64_t heartbeats, rehearsed; /* received; the sum of what a member of the next protocol said in them */
 	uint32_t cost_us; /* of a processor that each message takes */
 	bool echo; /* answer VERIFY with VERIFY_ANSWER */
 	uint64_t last_positions;

@@ -296,6 +296,11 @@ static void carry_on(struct fake *f)
 		list_change(f, v->removing, NULL);
 	if (v->reconf_epoch)
 		v->adopted.num = v->reconf_epoch << NFS4R_RECONF_SHIFT;
+	if (v->finishing) {
+		v->adopted.settings = f->may_finish;
+		f->may_finish.protocol = 0;
+	}
+	v->finishing = false;
 	v->adding = v->removing = v->rekeying = 0;
 	v->reconf_epoch = 0;
 	snprintf(v->waits, sizeof(v->waits), "%s", f->refuses ? "its store is of another volume" : "");
@@ -371,6 +376,13 @@ static enum nfs4r_status may_change(const struct fake *f, nfs4r_servers set, cha
 {
 	snprintf(why, why_len, "do something else");
 	return set & ~f->may_change ? NFS4R_INVAL : NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_core_may_finish_upgrade(const struct nfs4r_core *c, struct nfs4r_volume_settings *to, char *why, size_t why_len)
+{
+	*to = of(c)->may_finish;
+	snprintf(why, why_len, "server 2 is not heard, so its release is not known");
+	return to->protocol ? NFS4R_OK : NFS4R_INVAL;
 }
 
 enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id s, char *why, size_t why_len)
@@ -461,6 +473,9 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 		memcpy(f->view.adopted.addresses, ev->all, ev->nall * sizeof(ev->all[0]));
 		for (uint32_t i = 0; i < ev->nall; i++)
 			list_change(f, ev->all[i].id, &ev->all[i]);
+		break;
+	case NFS4R_EV_FINISH_UPGRADE:
+		f->view.finishing = true;
 		break;
 	case NFS4R_EV_RECONFIGURE:
 		f->view.reconf_epoch = ev->set ? 1 : 0;
@@ -576,6 +591,9 @@ bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs
 	out->security = out->up ? f->security : 0;
 	snprintf(out->state, sizeof(out->state), "%s", out->up ? "up" : "connecting");
 	snprintf(out->version, sizeof(out->version), "0.1+build%u", peer);
+	out->protocol = (struct nfs4r_versions){ 9, 10 };
+	out->disk_format = (struct nfs4r_versions){ 1, 1 };
+	out->speaks = out->up ? 9 : 0;
 	return true;
 }
 
@@ -639,6 +657,8 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 	snprintf(eng->cfg.volume_name, sizeof(eng->cfg.volume_name), "home");
 	snprintf(eng->cfg.control_socket, sizeof(eng->cfg.control_socket), "%s/%u.sock", folder, self);
 	eng->cfg.rpc.self = self;
+	eng->cfg.rpc.protocol = (struct nfs4r_versions){ 9, 10 };
+	eng->cfg.rpc.disk_format = (struct nfs4r_versions){ 1, 1 };
 	eng->cfg.rpc.nservers = FAKE_SERVERS;
 	for (uint32_t i = 0; i < FAKE_SERVERS; i++) {
 		eng->cfg.rpc.servers[i].id = (nfs4r_server_id)(i + 1);

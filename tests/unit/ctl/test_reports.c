@@ -76,6 +76,12 @@ static void status_tells_state_and_lag(void **state)
 	assert_int_equal(json_array_size(json_object_get(a, "peers")), 2);
 	p = json_array_get(json_object_get(a, "peers"), 0);
 	assert_string_equal(get_text(p, "state"), "up");
+	assert_string_equal(get_text(p, "version"), "0.1+build2");
+	assert_string_equal(get_text(p, "commit"), "build2");
+	assert_int_equal(get_num(p, "protocol"), 9);
+	assert_int_equal(get_num(json_object_get(p, "protocols"), "lowest"), 9);
+	assert_int_equal(get_num(json_object_get(p, "protocols"), "highest"), 10);
+	assert_int_equal(get_num(json_object_get(p, "disk_formats"), "highest"), 1);
 	assert_int_equal(get_num(json_object_get(p, "has_of_our_log"), "lag_bytes"), 4096);
 	assert_int_equal(get_num(json_object_get(p, "has_of_our_log"), "lag_entries"), 20);
 	json_decref(a);

@@ -85,7 +85,7 @@ static void status_is_a_short_table(void **state)
 	has("entries 1 to 1,234,567");
 	has("PEER  STATE  RTT");
 	has("2     up     80.2 ms  7 entries");
-	has("  0.1+build3\n");
+	has("  0.1+build3  9 of 9 to 10  1\n");
 	has("3     up     80.2 ms  none");
 }
 
@@ -205,9 +205,9 @@ static void may_change(nfs4r_servers set)
 static void the_servers_are_a_short_table(void **state)
 {
 	assert_int_equal(run("server list"), 0);
-	has("SERVER  ADDRESS       VOTES  LAG  KEY  STATE");
+	has("SERVER  ADDRESS       VOTES  LAG  VERSION     PROTOCOLS  DISK  KEY  STATE");
 	has("1*      10.0.0.1:294  yes");
-	has("2       10.0.0.2:294  yes    7    -    member");
+	has("2       10.0.0.2:294  yes    7    0.1+build2  9 to 10    1     -    member");
 	assert_int_equal(run("--json server list"), 0);
 	has("\"self\":true");
 	has("\"adding\":null");
@@ -229,6 +229,30 @@ static void a_server_is_added_and_taken_out(void **state)
 	may_change(NFS4R_BIT(4));
 	assert_int_equal(run("--json server remove 4"), 0);
 	has("\"removing\":null");
+}
+
+static void an_upgrade_is_finished(void **state)
+{
+	assert_int_equal(run("upgrade finish --yes"), 2);
+	has("nfs4rctl: server 2 is not heard, so its release is not known");
+	assert_int_equal(run("status"), 0);
+	hasnt("upgrade finish");
+	pthread_mutex_lock(&f[0]->eng.lock);
+	f[0]->may_finish = (struct nfs4r_volume_settings){ 10, 2 };
+	pthread_mutex_unlock(&f[0]->eng.lock);
+	assert_int_equal(run("status"), 0);
+	has("upgrade     the volume has protocol 9 and disk format 1, and every server knows protocol 10 and disk format 2: `nfs4rctl upgrade finish`");
+	assert_int_equal(run("upgrade finish </dev/null"), 0);
+	has("The volume gets protocol 10 and disk format 2.");
+	has("Nothing was changed.");
+	assert_int_equal(run("upgrade finish --json"), 2);
+	has("add --yes");
+	assert_int_equal(run("upgrade"), 2);
+	has("upgrade needs the word finish");
+	assert_int_equal(run("upgrade finish --yes"), 0);
+	has("waiting: the servers are agreeing on the change");
+	assert_int_equal(run("status --json"), 0);
+	has("\"volume_settings\":{\"protocol\":10,\"disk_format\":2,\"may_finish\":null}");
 }
 
 static void a_refusal_is_the_servers_sentence(void **state)
@@ -641,7 +665,7 @@ static void wrong_use_is_answered_with_one_line(void **state)
 		{ "abandon", "abandon needs the number of a server" },
 		{ "abandon 0", "abandon needs the number of a server" },
 		{ "abandon 3x", "abandon needs the number of a server" },
-		{ "status --yes", "--yes belongs to the commands abandon and server remove" },
+		{ "status --yes", "--yes belongs to the commands abandon, server remove and upgrade finish" },
 		{ "--json abandon 3", "cannot ask for confirmation with --json: add --yes" },
 		{ "server", "server needs one of: add N HOST[:PORT], remove N, list" },
 		{ "server fly", "server needs one of" },
@@ -680,14 +704,14 @@ static void wrong_use_is_answered_with_one_line(void **state)
 		{ "force-reconfigure 1 --wait -1", "--wait needs a number of seconds, 0 to 3600" },
 		{ "force-reconfigure none --wait 0", "takes no option" },
 		{ "server list --wait 1", "--wait belong to the command force-reconfigure" },
-		{ "status --wait 1", "belong to the commands server and force-reconfigure" },
-		{ "status --no-wait", "belong to the commands server and force-reconfigure" },
+		{ "status --wait 1", "belong to the commands server, upgrade and force-reconfigure" },
+		{ "status --no-wait", "belong to the commands server, upgrade and force-reconfigure" },
 		{ "server list --deep", "belong to the command controls" },
 		{ "status --max-lag 3", "--max-lag belongs to the command health" },
 		{ "server list --max-lag 3", "--max-lag belongs to the command health" },
 		{ "health --max-lag 3s", "--max-lag needs a number of seconds" },
 		{ "health --max-lag -1", "--max-lag needs a number of seconds" },
-		{ "health --yes", "--yes belongs to the commands abandon and server remove" },
+		{ "health --yes", "--yes belongs to the commands abandon, server remove and upgrade finish" },
 	};
 
 	for (size_t i = 0; i < sizeof(together) / sizeof(together[0]); i++) {
@@ -986,6 +1010,7 @@ int main(int argc, char **argv)
 		T(abandoning_a_server_asks_for_confirmation),
 		T(the_servers_are_a_short_table),
 		T(a_server_is_added_and_taken_out),
+		T(an_upgrade_is_finished),
 		T(a_refusal_is_the_servers_sentence),
 		T(a_sixteenth_server_is_refused),
 		T(losing_updates_with_a_server_asks_for_confirmation),

@@ -33,7 +33,7 @@ static enum nfs4r_status with_word(const char *name, size_t at, uint32_t word)
 
 	assert_true(at + 4 <= b->len);
 	memcpy(b->data + at, &be, 4);
-	st = nfs4r_msg_decode(b->data, b->len, m, &why);
+	st = nfs4r_msg_decode(b->data, b->len, NFS4R_PROTOCOL_VERSION, m, &why);
 	if (st == NFS4R_OK)
 		nfs4r_msg_fini(m);
 	free(m);
@@ -53,7 +53,7 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("positions", 44, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
-	/* accept: seals at 40, addresses at 84; promise: seals of the view at 60, its addresses at 80, a secret, applied at 104; read_answer_row: parents at 220 */
+	/* accept: seals at 40, addresses at 84; promise: seals of the view at 60, its addresses at 80, a secret, settings, applied at 112; read_answer_row: parents at 220 */
 	assert_int_equal(with_word("accept", 40, NFS4R_SEALS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("accept", 40, NFS4R_SEALS_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("promise", 60, NFS4R_SEALS_MAX + 1), NFS4R_TOOBIG);
@@ -61,7 +61,7 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("accept", 84, NFS4R_SERVERS_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("accept", 96, NFS4R_ADDRESS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("promise", 80, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
-	assert_int_equal(with_word("promise", 104, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
+	assert_int_equal(with_word("promise", 112, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
 	assert_int_equal(with_word("read_answer_row", 220, NFS4R_PARENTS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("read_answer_row", 220, NFS4R_PARENTS_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("read_answer_oids", 428, NFS4R_READDIR_MAX + 1), NFS4R_TOOBIG);
@@ -179,12 +179,12 @@ static void test_keys(void **state)
 	m->view.members = m->view.open = m->view.servers = m->view.voters = NFS4R_BIT(1);
 	m->view.nbook = 1;
 	m->view.addresses[0] = (struct nfs4r_address){ .id = 1, .port = 294, .address = "a", .nkeys = 2 };
-	b = nfs4r_msg_encode(m);
-	assert_int_equal(nfs4r_msg_decode(b->data, b->len, d, &why), NFS4R_MALFORMED);
+	b = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
+	assert_int_equal(nfs4r_msg_decode(b->data, b->len, NFS4R_PROTOCOL_VERSION, d, &why), NFS4R_MALFORMED);
 	nfs4r_buf_put(b);
 	m->view.addresses[0].keys[1].sha256[31] = 1;
-	b = nfs4r_msg_encode(m);
-	assert_int_equal(nfs4r_msg_decode(b->data, b->len, d, &why), NFS4R_OK);
+	b = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
+	assert_int_equal(nfs4r_msg_decode(b->data, b->len, NFS4R_PROTOCOL_VERSION, d, &why), NFS4R_OK);
 	assert_memory_equal(m->view.addresses, d->view.addresses, sizeof(m->view.addresses));
 	nfs4r_msg_fini(d);
 	nfs4r_buf_put(b);
@@ -252,15 +252,15 @@ static void test_most_join_rows(void **state)
 		for (uint32_t k = 0; k < NFS4R_CLAIM_CONTROLS_MAX; k++)
 			r->controls[k].depth = NFS4R_DEEP;
 	}
-	b = nfs4r_msg_encode(m);
+	b = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
 	assert_non_null(b);
-	assert_int_equal(nfs4r_msg_decode(b->data, b->len, d, &why), NFS4R_OK);
+	assert_int_equal(nfs4r_msg_decode(b->data, b->len, NFS4R_PROTOCOL_VERSION, d, &why), NFS4R_OK);
 	assert_true(msg_equal(m, d));
 	nfs4r_msg_fini(d);
 	assert_null(d->joinrows.rows);
 	nfs4r_buf_put(b);
 	m->joinrows.total = m->joinrows.n = NFS4R_JOINROWS_MAX + 1;
-	assert_null(nfs4r_msg_encode(m));
+	assert_null(nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION));
 	nfs4r_msg_fini(m);
 	free(m);
 	free(d);
@@ -318,8 +318,8 @@ static void test_message_limit(void **state)
 		e->payload = nfs4r_buf_new(3 << 20);
 		m->entries.entries[i] = e;
 	}
-	assert_null(nfs4r_msg_encode(m));
-	assert_int_equal(nfs4r_msg_decode(m, NFS4R_MESSAGE_MAX + 4, d, &why), NFS4R_TOOBIG);
+	assert_null(nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION));
+	assert_int_equal(nfs4r_msg_decode(m, NFS4R_MESSAGE_MAX + 4, NFS4R_PROTOCOL_VERSION, d, &why), NFS4R_TOOBIG);
 	nfs4r_msg_fini(m);
 	free(m);
 	free(d);
@@ -341,8 +341,8 @@ static void test_entries_are_one_log_without_gaps(void **state)
 	for (int broken = 0; broken < 3; broken++) {
 		m->entries.entries[1]->lsn = broken == 1 ? 12 : 11;
 		m->entries.entries[1]->log = broken == 2 ? 3 : 2;
-		b = nfs4r_msg_encode(m);
-		assert_int_equal(nfs4r_msg_decode(b->data, b->len, d, &why),
+		b = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
+		assert_int_equal(nfs4r_msg_decode(b->data, b->len, NFS4R_PROTOCOL_VERSION, d, &why),
 				 broken ? NFS4R_MALFORMED : NFS4R_OK);
 		nfs4r_msg_fini(d);
 		nfs4r_buf_put(b);
@@ -378,21 +378,73 @@ static void test_hello_of_another_version(void **state)
 	struct nfs4r_buf *b = vector_bytes("hello");
 	struct nfs4r_transport_msg_body d;
 
-	assert_int_equal(nfs4r_transport_msg_decode(b->data, 60, 2, &d), NFS4R_OK);
-	assert_int_equal(d.hello.protocol, 1);
+	b->data[11] = 1;
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, 60, 9, &d), NFS4R_OK);
+	assert_int_equal(d.hello.protocol.lowest, 1);
+	assert_int_equal(d.hello.protocol.highest, 1);
 	assert_int_equal(d.hello.server, 2);
 	assert_string_equal(d.hello.version, ""); /* of protocol 1 nobody knows where it would be */
-	assert_int_equal(nfs4r_transport_msg_decode(b->data, 60, 1, &d), NFS4R_MALFORMED);
-	assert_int_equal(nfs4r_transport_msg_decode(b->data, b->len, 1, &d), NFS4R_OK);
+	b->data[11] = NFS4R_HELLO_VERSION_SINCE + 1;
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, 48, 9, &d), NFS4R_OK);
 	assert_string_equal(d.hello.version, "0.1+abcdef0");
-	b->data[11] = NFS4R_HELLO_VERSION_SINCE + 2;
-	assert_int_equal(nfs4r_transport_msg_decode(b->data, 48, NFS4R_HELLO_VERSION_SINCE, &d), NFS4R_OK);
-	assert_string_equal(d.hello.version, "0.1+abcdef0");
+	assert_int_equal(d.hello.protocol.lowest, NFS4R_HELLO_VERSION_SINCE + 1); /* what lies there is something else */
 	b->data[27] = 60; /* longer than the rest */
-	assert_int_equal(nfs4r_transport_msg_decode(b->data, 48, NFS4R_HELLO_VERSION_SINCE, &d), NFS4R_MALFORMED);
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, 48, 9, &d), NFS4R_MALFORMED);
 	b->data[4] ^= 1;
-	assert_int_equal(nfs4r_transport_msg_decode(b->data, b->len, 1, &d), NFS4R_MALFORMED);
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, b->len, 9, &d), NFS4R_MALFORMED);
 	nfs4r_buf_put(b);
+}
+
+/* From protocol 9 on all of it is read, whatever a later version adds behind it. */
+static void test_hello_of_a_later_version(void **state)
+{
+	struct nfs4r_buf *b = vector_bytes("hello"), *longer = nfs4r_buf_new(b->len + 8);
+	struct nfs4r_transport_msg_body d;
+
+	memcpy(longer->data, b->data, b->len);
+	memset(longer->data + b->len, 0x77, 8);
+	assert_int_equal(nfs4r_transport_msg_decode(longer->data, longer->len, 10, &d), NFS4R_MALFORMED); /* this version knows what 10 has */
+	assert_int_equal(nfs4r_transport_msg_decode(longer->data, longer->len, 9, &d), NFS4R_OK);
+	assert_int_equal(d.hello.protocol.lowest, 9);
+	assert_int_equal(d.hello.protocol.highest, 10);
+	assert_int_equal(d.hello.volume[15], 0x5a);
+	assert_int_equal(d.hello.nkeys, 2);
+	assert_string_equal(d.hello.keys[1].value, "site2");
+	for (uint32_t len = 0; len < b->len; len += 4) /* what 9 has is not left out */
+		assert_int_not_equal(nfs4r_transport_msg_decode(b->data, len, 9, &d), NFS4R_OK);
+	b->data[43] = 11; /* the lowest above the highest */
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, b->len, 9, &d), NFS4R_MALFORMED);
+	b->data[43] = 0;
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, b->len, 9, &d), NFS4R_MALFORMED);
+	nfs4r_buf_put(longer);
+	nfs4r_buf_put(b);
+}
+
+/* A member that is newer than the connection does not travel; one of it does. */
+static void test_member_of_a_later_protocol(void **state)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m)), *d = malloc(sizeof(*d));
+	struct nfs4r_buf *now, *next;
+
+	m->type = NFS4R_MSG_HEARTBEAT;
+	m->heartbeat.memory = NFS4R_MEMORY_KNOWN;
+	m->heartbeat.trouble = 5;
+	m->heartbeat.protocol = m->heartbeat.disk_format = (struct nfs4r_versions){ 1, 1 };
+	m->heartbeat.rehearsal = 77;
+	now = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
+	next = nfs4r_msg_encode(m, NFS4R_PROTOCOL_REHEARSED);
+	assert_int_equal(next->len, now->len + 4);
+	assert_int_equal(nfs4r_msg_decode(now->data, now->len, NFS4R_PROTOCOL_VERSION, d, &why), NFS4R_OK);
+	assert_int_equal(d->heartbeat.trouble, 5);
+	assert_int_equal(d->heartbeat.rehearsal, 0);
+	assert_int_equal(nfs4r_msg_decode(next->data, next->len, NFS4R_PROTOCOL_REHEARSED, d, &why), NFS4R_OK);
+	assert_int_equal(d->heartbeat.rehearsal, 77);
+	assert_int_equal(nfs4r_msg_decode(next->data, next->len, NFS4R_PROTOCOL_VERSION, d, &why), NFS4R_MALFORMED);
+	assert_int_equal(nfs4r_msg_decode(now->data, now->len, NFS4R_PROTOCOL_REHEARSED, d, &why), NFS4R_MALFORMED);
+	nfs4r_buf_put(now);
+	nfs4r_buf_put(next);
+	free(m);
+	free(d);
 }
 
 int main(void)
@@ -412,6 +464,8 @@ int main(void)
 		cmocka_unit_test(test_entries_are_one_log_without_gaps),
 		cmocka_unit_test(test_attribute_without_a_name),
 		cmocka_unit_test(test_hello_of_another_version),
+		cmocka_unit_test(test_hello_of_a_later_version),
+		cmocka_unit_test(test_member_of_a_later_protocol),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -645,12 +645,12 @@ static void test_handle(void **state)
 /* Why @m is refused when it comes; NULL: it is taken. */
 static const char *msg_refused(const struct nfs4r_msg *m)
 {
-	struct nfs4r_buf *b = nfs4r_msg_encode(m);
+	struct nfs4r_buf *b = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
 	struct nfs4r_msg *d = calloc(1, sizeof(*d));
 	const char *why = NULL;
 
 	assert_non_null(b);
-	if (nfs4r_msg_decode(b->data, b->len, d, &why) == NFS4R_OK) {
+	if (nfs4r_msg_decode(b->data, b->len, NFS4R_PROTOCOL_VERSION, d, &why) == NFS4R_OK) {
 		nfs4r_msg_fini(d);
 		why = NULL;
 	}

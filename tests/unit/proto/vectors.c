@@ -571,6 +571,8 @@ static void make_heartbeat(void *p)
 	m->heartbeat.accepted_digest = 0x8796a5b4c3d2e1f0;
 	m->heartbeat.left = true;
 	m->heartbeat.trouble = NFS4R_NOSPC;
+	m->heartbeat.protocol = (struct nfs4r_versions){ 9, 10 };
+	m->heartbeat.disk_format = (struct nfs4r_versions){ 1, 2 };
 }
 
 static void make_heartbeat_joining(void *p)
@@ -582,6 +584,8 @@ static void make_heartbeat_joining(void *p)
 	m->heartbeat.repairing = true;
 	m->heartbeat.memory = NFS4R_MEMORY_FORGOT;
 	m->heartbeat.inc = 1;
+	m->heartbeat.protocol = (struct nfs4r_versions){ 9, 9 };
+	m->heartbeat.disk_format = (struct nfs4r_versions){ 1, 1 };
 }
 
 static void make_grant(void *p)
@@ -681,6 +685,7 @@ static void set_book(struct nfs4r_view *v)
 	set_key(&v->addresses[1], 0x20);
 	set_key(&v->addresses[2], 0x60);
 	set_key(&v->addresses[2], 0x80);
+	v->settings = (struct nfs4r_volume_settings){ .protocol = 9, .disk_format = 1 };
 	for (uint8_t i = 0; i < sizeof(v->secret); i++)
 		v->secret[i] = (uint8_t)(0xa0 + i);
 }
@@ -802,7 +807,7 @@ static void make_hello(void *p)
 
 	m->type = NFS4R_MSG_HELLO;
 	h->magic = NFS4R_HELLO_MAGIC;
-	h->protocol = 1;
+	h->protocol = (struct nfs4r_versions){ 9, 10 };
 	h->server = 2;
 	h->to = 1;
 	h->lane = 2;
@@ -814,7 +819,7 @@ static void make_hello(void *p)
 	h->export_id = 77;
 	h->fsid_major = 78;
 	h->fsid_minor = 79;
-	h->disk_format = 3;
+	h->disk_format = (struct nfs4r_versions){ 2, 3 };
 	h->security = 1;
 	h->lease_ms = 2000;
 	h->silence_ms = 3000;

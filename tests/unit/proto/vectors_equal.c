@@ -142,7 +142,7 @@ struct nfs4r_buf *vector_encode(const struct vector *v)
 
 	if (v->kind == VECTOR_MSG) {
 		v->make(m);
-		b = nfs4r_msg_encode(m);
+		b = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
 		nfs4r_msg_fini(m);
 	} else if (v->kind == VECTOR_JOURNAL) {
 		v->make(e);
