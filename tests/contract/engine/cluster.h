@@ -36,6 +36,7 @@ struct cluster {
 		struct cluster *cluster;
 		char data[128], store[128], grave[128];
 		bool import;
+		bool next_release; /* as that of the rehearsed protocol and disk format (src/base/version.h); for its next start */
 		int64_t (*day_ns)(void); /* its clock of the day, as it tells it to the others; NULL: the machine's */
 		pthread_rwlock_t gate; /* of eng, while threads use it that do not know whether it runs */
 		pthread_mutex_t lock;
