@@ -228,6 +228,14 @@ def removed_when_made(b, count=8):
     bed.expect(not wrong and out == '[]\n', f'{wrong}, {out}')
 
 
+def secured(b):
+    """A bed that fell back to none would show nothing."""
+    want = os.environ.get('TB_PEER_SECURITY', 'none')
+    for s in b.sites:
+        have = [p['security'] for p in b.ask(s, 'status')['peers']]
+        bed.expect(have == [want] * (len(b.sites) - 1), f'the connections of site {s} have {have}, not {want}')
+
+
 def main():
     report = bed.Report('operations')
     with bed.Bed.get('--rtt', '40ms') as b:
@@ -256,6 +264,8 @@ def main():
         report.check('equal trees on the servers\' disks', trees.disks_equal, b)
         report.check('what a client reads is what the disk has', trees.client_equals_disk, b)
         report.check('nfs4rctl verify', trees.verify, b)
+        if not bed.STOCK:
+            report.check('connections between servers are secured as they should be', secured, b)
         report.check('all servers alive', b.servers_alive)
     return report.status()
 

@@ -325,7 +325,7 @@ t_crash_leaves_nothing() {
 
 t_conf_is_parsed() {
 	# shellcheck disable=SC2034
-	local RUN=$TMP/conf SITES=3 MODE=repl LOCAL_STOCK='' LEASE=20 GRACE=25
+	local RUN=$TMP/conf SITES=3 MODE=repl LOCAL_STOCK='' LEASE=20 GRACE=25 PEER_SECURITY=none
 	local SETS=$'Peer_Security = krb5\nLease=0\nNew_Key=7\n' SETS_FSAL=$'Durability = commit\n' f=$TMP/conf/g2/ganesha.conf
 	. "$HERE/bed/conf.sh"
 	conf_site 2
@@ -335,9 +335,21 @@ t_conf_is_parsed() {
 		equal "$(grep -c Peer_Security "$f")" 1 && grep -q '^	Server_Id = 2;' "$f"
 }
 
+t_servers_have_keys() {
+	# shellcheck disable=SC2034
+	local RUN=$TMP/keys SITES=3 MODE=repl LOCAL_STOCK='' LEASE=20 GRACE=25 PEER_SECURITY=tls SETS='' SETS_FSAL='' NFS4RCTL=$HERE/../../build/release/src/ctl/nfs4rctl i
+	. "$HERE/bed/conf.sh"
+	conf_keys && conf_site 2 && grep -q '^	Peer_Security = tls;' "$RUN/g2/ganesha.conf" || return 1
+	for i in 1 2 3; do
+		grep -q "Id = $i; .* Key = \"$(sed -n 's/.*\(SHA256:[^"]*\).*/\1/p' "$RUN/g$i/key" | head -n 1)\"; }$" "$RUN/g2/ganesha.conf" || return 1
+	done
+	equal "$(grep -o 'SHA256:[^"]*' "$RUN/g2/ganesha.conf" | sort -u | wc -l)" 3
+}
+
 netem() {
 	local t
 	check conf_is_parsed t_conf_is_parsed
+	check servers_have_keys t_servers_have_keys
 	check up t_up || return 1
 	for t in mounts visible local_stock_is_local host_tmp exit_statuses streams parallel \
 		killed_gx_kills_command link_rtt server_to_server cut_and_heal cut_site cut_one_way \

@@ -1,5 +1,5 @@
 # Configuration files of the servers; sourced by `testbed`.
-# Uses RUN SITES MODE LOCAL_STOCK LEASE GRACE LATE, and SETS, SETS_FSAL: lists of KEY=VALUE, one a line.
+# Uses RUN SITES MODE LOCAL_STOCK LEASE GRACE LATE PEER_SECURITY NFS4RCTL, and SETS, SETS_FSAL: lists of KEY=VALUE, one a line.
 
 KEYS=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../../../src/base/config.def
 VOLUME_UUID=6f1c2b1e-8d0a-4a55-9c3e-2f7b10c4d977
@@ -87,6 +87,19 @@ conf_stock() {
 	conf_export "$3" "" "    FSAL { Name = VFS; }"
 }
 
+# conf_keys: with tls each server makes its key, as an administrator does. Before the first conf_site, which needs all of them.
+conf_keys() {
+	local i
+	[ "$MODE" = repl ] && [ "$PEER_SECURITY" = tls ] || return 0
+	for i in $(seq "$SITES"); do
+		mkdir -p "$RUN/g$i"
+		"$NFS4RCTL" key make --files "$RUN/g$i/peer" >"$RUN/g$i/key" || return 1
+	done
+}
+
+# conf_key SITE: what its Server block has beside the address.
+conf_key() { [ "$PEER_SECURITY" = none ] || sed -n 's/^ *\(Key = "SHA256:.*";\)$/ \1/p' "$RUN/g$1/key"; }
+
 # A server is killed here as often as a test likes, and no pause is wanted for that.
 conf_repl() {
 	local i=$1 d=$RUN/g$1 j
@@ -98,7 +111,9 @@ conf_repl() {
 	Volume = "data"
 	Volume_UUID = "$VOLUME_UUID"
 	Store = "$d/store"
-	Peer_Security = none
+	Peer_Security = $PEER_SECURITY
+	Peer_Key = "$d/peer.key"
+	Peer_Certificate = "$d/peer.crt"
 	Control_Socket = "$d/ctl.sock"
 	END
 	echo "	Tuning {"
@@ -106,7 +121,7 @@ conf_repl() {
 	echo "	}"
 	for j in $(seq "$SITES"); do
 		[ "$j" = "$i" ] || ! is_late "$j" || continue
-		echo "	Server { Id = $j; Address = \"10.0.$j.1\"; Port = 294; }"
+		echo "	Server { Id = $j; Address = \"10.0.$j.1\"; Port = 294;$(conf_key "$j") }"
 	done
 	echo "}"
 	conf_export "$d" "    Attr_Expiration_Time = 0;
