@@ -128,6 +128,7 @@ fsal_status_t repl_getattrs(struct fsal_obj_handle *h, struct fsal_attrlist *out
 	struct repl_obj *obj = repl_obj(h);
 	fsal_status_t st;
 
+	repl_identity_note(exp);
 	repl_open_over();
 	if (repl_permission_of_open(exp, obj, out, &st))
 		return st;

@@ -182,7 +182,7 @@ static void release_sub_export(struct repl_export *exp)
 /* The keys of Ganesha that have to be equal on every server (nfs4r.conf(5)). Its own default of Server_Owner is the host's name. */
 static void compare_keys(struct nfs4r_rpc_config *rpc)
 {
-	char host[MAXNAMLEN + 1] = "", policy[4096];
+	char host[MAXNAMLEN + 1] = "", policy[4096], identity[1024];
 	const char *owner = nfs_param.nfsv4_param.server_owner;
 
 	if (owner == NULL && gethostname(host, sizeof(host) - 1) == 0)
@@ -193,6 +193,8 @@ static void compare_keys(struct nfs4r_rpc_config *rpc)
 	nfs4r_rpc_compare(rpc, "Pseudo", CTX_PSEUDOPATH(op_ctx), false);
 	repl_export_policy(op_ctx->ctx_export, policy, sizeof(policy));
 	nfs4r_rpc_tell(rpc, "Export policy", policy);
+	repl_identity_conf(op_ctx->ctx_export, identity, sizeof(identity));
+	nfs4r_rpc_tell(rpc, "Identity mapping", identity);
 }
 
 /* Of which directories the volume is made: where they lie is looked at before anything is opened in them. */
@@ -224,6 +226,7 @@ static fsal_status_t start_engine(struct repl_export *exp)
 	REPL_LOG(Event, "NFSv4.r %s, protocol " NFS4R_BUILD_PROTOCOL ", serves export %d", cfg->rpc.version, exp->gsh->export_id);
 	nfs4r_root(exp->eng, &exp->root);
 	repl_gate_open(exp, exp->eng);
+	repl_kerberos_watch();
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 

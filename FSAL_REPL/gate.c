@@ -302,6 +302,11 @@ bool repl_by_handle(struct repl_export *exp, const struct nfs4r_lhandle *h, stru
 	return THROUGH_GATE(exp, false, nfs4r_by_handle(exp->eng, h, oid));
 }
 
+void repl_identity_used(struct repl_export *exp, const struct nfs4r_identity *id)
+{
+	DO_THROUGH_GATE(exp, nfs4r_identity_used(exp->eng, id));
+}
+
 void repl_opened(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
 	DO_THROUGH_GATE(exp, nfs4r_opened(exp->eng, oid));

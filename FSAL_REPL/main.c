@@ -118,6 +118,7 @@ MODULE_INIT void repl_init(void)
 
 MODULE_FINI void repl_unload(void)
 {
+	repl_kerberos_unwatch();
 	if (unregister_fsal(&repl_module.module) != 0)
 		fprintf(stderr, "FSAL_REPL: cannot unregister\n");
 }

@@ -205,6 +205,7 @@ bool repl_comes_back(struct repl_export *exp, const struct nfs4r_oid *oid);
 void repl_local_handle(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out);
 bool repl_by_handle(struct repl_export *exp, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid);
 void repl_opened(struct repl_export *exp, const struct nfs4r_oid *oid);
+void repl_identity_used(struct repl_export *exp, const struct nfs4r_identity *id);
 void repl_closed(struct repl_export *exp, const struct nfs4r_oid *oid);
 uint64_t repl_commit_begin(struct repl_export *exp, const struct nfs4r_oid *oid);
 enum nfs4r_status repl_commit_log(struct repl_export *exp, const struct nfs4r_oid *oid, uint64_t begun);
@@ -542,6 +543,15 @@ fsal_status_t repl_sub_read(struct fsal_obj_handle *sub, uint64_t off, void *byt
 
 /* Who may do what through this export, as text: equal texts, equal rights. What does not fit is in a checksum at its end. (policy.c) */
 void repl_export_policy(struct gsh_export *export, char *out, size_t len);
+
+/* Which users names of Kerberos are (identity.c). @exp's engine is told of the caller of the request under way, if that one has a name. */
+void repl_identity_note(struct repl_export *exp);
+/* How this server maps names, as text: equal texts, equal rules. */
+void repl_identity_conf(const struct gsh_export *export, char *out, size_t len);
+/* From now on the log says why a client's ticket was refused, and what to do (kerberos.c). */
+void repl_kerberos_watch(void);
+void repl_kerberos_unwatch(void); /* before the module goes */
+const char *repl_kerberos_remedy(const char *why); /* what GSSAPI said */
 
 /* ---- upcalls (upcalls.c) ---- */
 

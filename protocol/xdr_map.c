@@ -368,6 +368,33 @@ static bool c_halted(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	return c_u32(c, &m->halted.status) && c_bool(c, &m->halted.files);
 }
 
+static bool c_identity(struct nfs4r_codec *c, struct nfs4r_identity *id)
+{
+	uint32_t len = c_decoding(c) ? 0 : (uint32_t)strlen(id->name);
+	const char *bytes = id->name;
+	struct nfs4r_mapping *to = &id->to;
+
+	if (!c_bytes(c, &bytes, &len, NFS4R_PRINCIPAL_MAX) || !c_check(c, len > 0 && !memchr(bytes, '\0', len)))
+		return false;
+	if (c_decoding(c)) {
+		memcpy(id->name, bytes, len);
+		id->name[len] = '\0';
+	}
+	return c_bool(c, &to->mapped) && c_u32(c, &to->uid) && c_u32(c, &to->gid) && c_u32(c, &to->ngroups) && c_u64(c, &to->groups) &&
+	       c_check(c, to->mapped || (to->uid == 0 && to->gid == 0 && to->ngroups == 0 && to->groups == 0));
+}
+
+static bool c_identities(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	if (!c_count(c, &m->identities.n, NFS4R_IDENTITIES_MAX, 32))
+		return false;
+	for (uint32_t i = 0; i < m->identities.n; i++) {
+		if (!c_identity(c, &m->identities.list[i]))
+			return false;
+	}
+	return true;
+}
+
 static bool c_msg(struct nfs4r_codec *c, void *obj)
 {
 	static bool (*const arms[])(struct nfs4r_codec *, struct nfs4r_msg *) = {
@@ -399,12 +426,13 @@ static bool c_msg(struct nfs4r_codec *c, void *obj)
 		[NFS4R_MSG_CLOSING] = c_closing,
 		[NFS4R_MSG_SPACE] = c_space,
 		[NFS4R_MSG_HALTED] = c_halted,
+		[NFS4R_MSG_IDENTITIES] = c_identities,
 	};
 	struct nfs4r_msg *m = obj;
 
 	if (!c_u32(c, &m->type))
 		return false;
-	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_HALTED) {
+	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_IDENTITIES) {
 		if (c_decoding(c))
 			m->type = 0; /* nothing for fini to free */
 		return c_fail(c, NFS4R_MALFORMED);

@@ -52,6 +52,7 @@ static const char *const msg_names[] = {
 	[NFS4R_MSG_CLOSING] = "CLOSING",
 	[NFS4R_MSG_SPACE] = "SPACE",
 	[NFS4R_MSG_HALTED] = "HALTED",
+	[NFS4R_MSG_IDENTITIES] = "IDENTITIES",
 };
 
 static const char *name_of(const char *const *names, size_t n, uint32_t i)

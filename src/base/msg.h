@@ -9,6 +9,7 @@
 
 #include "base/entry.h"
 #include "base/fingerprint.h"
+#include "base/identity.h"
 #include "base/op.h"
 #include "base/space.h"
 #include "base/version.h"
@@ -43,6 +44,7 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_CLOSING = 26, /* the sender makes no more updates under these controls of files; copies that have its log up to there may be read (control 7.10) */
 	NFS4R_MSG_SPACE = 27, /* what the sender has room for, and what its file system can hold (log 4.12) */
 	NFS4R_MSG_HALTED = 28, /* the sender's disk takes nothing any more: it says nothing else in this start (log 4.15) */
+	NFS4R_MSG_IDENTITIES = 29, /* engine to engine: which users the names of Kerberos are at the sender, of its clients that used them */
 };
 
 struct nfs4r_prio { /* larger wins: attempts first, then server id (control 4.2) */
@@ -331,6 +333,10 @@ struct nfs4r_msg {
 			uint32_t status; /* enum nfs4r_status: why */
 			bool files; /* of the file system of the exported directory; else of Store */
 		} halted;
+		struct {
+			uint32_t n;
+			struct nfs4r_identity list[NFS4R_IDENTITIES_MAX];
+		} identities;
 	};
 };
 

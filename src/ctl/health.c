@@ -41,6 +41,7 @@ static const struct rule {
 	{ "lag", "peers", "has_of_our_log.lag_seconds", LATE_S, "server %n has lacked updates of this server for %v" },
 	{ "loss_window", NULL, "durability.loss_window.age_ms", LATE_MS, "no majority has the last updates of this server, for %v" },
 	{ "policy_differs", "peers", "differs", TEXT, "%v" },
+	{ "names_differ", "peers", "names_differ", TEXT, "a name maps differently: %v" },
 	{ "slow_link", "peers", "rtt_ms", SLOW, "the round trip to server %n takes %v: set Max_Round_Trip above that on every server" },
 	{ "clock", "peers", "clock_ahead_ms", CLOCK, "the clock of server %n and this server's differ by %v" },
 	{ "full", NULL, "space.refused", TEXT, "updates that need space are refused: %v" },

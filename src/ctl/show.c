@@ -423,10 +423,14 @@ static void show_differences(const json_t *peers, FILE *out)
 	json_array_foreach((json_t *)peers, i, p)
 	{
 		char *safe = *get_text(p, "differs") ? nfs4r_text_line_new(get_text(p, "differs")) : NULL;
+		char *names = *get_text(p, "names_differ") ? nfs4r_text_line_new(get_text(p, "names_differ")) : NULL;
 
 		if (safe)
 			fprintf(out, "%s\n", safe);
+		if (names)
+			fprintf(out, "a name maps differently: %s\n", names);
 		free(safe);
+		free(names);
 	}
 }
 

@@ -89,6 +89,7 @@ static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
 	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_UP, .peer = peer, .peer_inc = inc };
 
 	engine_waiting_peer(eng, peer, true);
+	membership_identities_connected(eng, peer, true);
 	pthread_mutex_lock(&eng->lock);
 	eng->runtime.peer_inc[peer] = inc;
 	engine_update_verifier(eng);
@@ -104,6 +105,7 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = peer };
 
 	engine_waiting_peer(eng, peer, false);
+	membership_identities_connected(eng, peer, false);
 	pthread_mutex_lock(&eng->lock);
 	replicate_sender_reset(eng->replicate.distributor, peer);
 	engine_step(eng, &ev);
@@ -148,6 +150,11 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 		return;
 	case NFS4R_MSG_VERIFY_ANSWER:
 		admin_verify_answer(eng, from, msg);
+		return;
+	case NFS4R_MSG_IDENTITIES:
+		membership_identities_heard(eng, from, msg);
+		nfs4r_msg_fini(msg);
+		free(msg);
 		return;
 	case NFS4R_MSG_FORWARD:
 		engine_asked_forward(eng, from, msg);
@@ -240,6 +247,7 @@ static void *timer_thread(void *arg)
 		membership_view_check_late(eng, now > due ? now - due : 0, now);
 		membership_view_check_rtt(eng, now);
 		membership_view_check_clocks(eng, now);
+		membership_identities_tell(eng);
 		pthread_mutex_lock(&eng->lock);
 	}
 	pthread_mutex_unlock(&eng->lock);
@@ -296,9 +304,10 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 	eng->runtime.durable = engine_durable_create(eng);
 	eng->replicate.distributor = replicate_sender_create(eng);
 	eng->membership.spacer = membership_space_create(eng);
+	eng->membership.identities = membership_identities_create();
 	bool pools = eng->runtime.executors && eng->runtime.menders && eng->replicate.appliers && eng->resync.repairs && eng->admin.verifiers;
 	bool ground = eng->runtime.locks && eng->runtime.fastpath && eng->runtime.touched && eng->runtime.set_ids && eng->runtime.behind && eng->runtime.durable;
-	bool rooms = membership_view_create(eng) && eng->read.reads && eng->read.promises && eng->replicate.distributor && eng->membership.spacer;
+	bool rooms = membership_view_create(eng) && eng->read.reads && eng->read.promises && eng->replicate.distributor && eng->membership.spacer && eng->membership.identities;
 
 	return pools && ground && rooms ? NFS4R_OK : NFS4R_NOMEM;
 }
@@ -611,6 +620,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	nfs4r_core_destroy(eng->core);
 	replicate_sender_destroy(eng->replicate.distributor);
 	membership_space_destroy(eng->membership.spacer);
+	membership_identities_destroy(eng->membership.identities);
 	engine_missing_destroy(eng->runtime.behind);
 	read_promises_destroy(eng->read.promises);
 	engine_suid_destroy(eng->runtime.set_ids);

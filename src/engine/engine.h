@@ -227,6 +227,8 @@ uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint64_t begun);
 /* NFSv4 write verifier of this server (log 5.3): changes whenever unstable data may have died behind it. */
 uint64_t nfs4r_verifier(struct nfs4r_engine *eng);
+/* A client used that name, and here it is that user: compared with what the other servers say of it. Any thread; does not block. */
+void nfs4r_identity_used(struct nfs4r_engine *eng, const struct nfs4r_identity *id);
 void nfs4r_root(struct nfs4r_engine *eng, struct nfs4r_oid *out);
 nfs4r_server_id nfs4r_self(struct nfs4r_engine *eng);
 

@@ -403,9 +403,9 @@ static void compare_reported(struct rpc_conn *c, struct rpc_peer *p, const struc
 	memcpy(p->differs, text, sizeof(text));
 	pthread_mutex_unlock(&p->lock);
 	if (changed && text[0])
-		rpc_log_often(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REPORTED, p->ep.id, NULL), NULL, "%s; write the same on all servers: the most permissive policy applies to the whole volume", text);
+		rpc_log_often(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REPORTED, p->ep.id, NULL), NULL, "%s; write the same on all servers: what the most permissive one lets in changes all copies", text);
 	else if (changed)
-		rpc_log_often(c->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_REPORTED, p->ep.id, NULL), NULL, "server %u has the same export policy again", h->server);
+		rpc_log_often(c->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_REPORTED, p->ep.id, NULL), NULL, "server %u has the same export policy and identity mapping again", h->server);
 }
 
 /* A server that we call, or should, knows us: now is the time to call it. */

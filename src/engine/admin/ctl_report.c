@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "engine/admin/admin_int.h"
+#include "engine/membership/membership.h"
 #include "engine/replicate/replicate.h"
 #include "engine/resync/resync.h"
 #include "engine/start/start.h"
@@ -212,6 +213,15 @@ static void add_remarks(json_t *row, bool up, const struct nfs4r_remarks *r)
 		json_object_update_new(row, json_pack("{s:o, s:o, s:o}", "import", peer_import(r), "strays", num(r->strays), "conflicts", num(r->conflicts)));
 }
 
+static void add_names(struct nfs4r_engine *eng, json_t *row, nfs4r_server_id peer)
+{
+	char names[1024];
+
+	membership_identities_differ(eng, peer, names, sizeof(names));
+	if (row)
+		json_object_set_new(row, "names_differ", text(names));
+}
+
 static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e, const struct ctl_facts *f, const struct ctl_lag *lag)
 {
 	const struct nfs4r_core_peer *p = &f->peer[e->id];
@@ -235,6 +245,7 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 	json_object_set_new(row, "security", rs.security ? json_string(admin_flavour(rs.security)) : json_null());
 	admin_release(eng, e->id, row);
 	add_remarks(row, rs.up, &f->remarks[e->id]);
+	add_names(eng, row, e->id);
 	return row;
 }
 

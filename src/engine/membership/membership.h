@@ -40,6 +40,16 @@ void membership_retention_collect(struct nfs4r_engine *eng, struct retention_fac
 /* What an administrator should know before the bound is passed, and after. False: nothing. */
 bool membership_retention_warning(const struct nfs4r_engine *eng, const struct retention_facts *f, char *text, size_t len);
 
+/* ---- identities.c: which users the names of Kerberos are, here and at the others; any thread, no lock needed ---- */
+struct identities;
+struct identities *membership_identities_create(void); /* NULL: no memory */
+void membership_identities_destroy(struct identities *ids); /* NULL: nothing */
+void membership_identities_heard(struct nfs4r_engine *eng, nfs4r_server_id peer, const struct nfs4r_msg *m); /* IDENTITIES */
+void membership_identities_connected(struct nfs4r_engine *eng, nfs4r_server_id peer, bool is);
+void membership_identities_tell(struct nfs4r_engine *eng); /* the others; timer's thread */
+/* For people: a name that is another user at that server, and how many more; empty: there is none. */
+void membership_identities_differ(struct nfs4r_engine *eng, nfs4r_server_id peer, char *text, size_t len);
+
 /* ---- space.c: the room of this server (log 4.12) ---- */
 struct spacer;
 struct spacer *membership_space_create(struct nfs4r_engine *eng);

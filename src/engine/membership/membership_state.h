@@ -8,6 +8,7 @@
 
 #include "rpc/rpc.h"
 
+struct identities;
 struct spacer;
 struct view_seen;
 
@@ -28,6 +29,9 @@ struct membership_state { /* eng->membership */
 		uint64_t bytes_max; /* since the start */
 		uint64_t warned_ms; /* under lock */
 	} retention;
+
+	/* identities.c */
+	struct identities *identities; /* has its own lock; set before threads run */
 
 	/* space.c */
 	struct spacer *spacer; /* has its own lock; set before threads run */

@@ -554,6 +554,11 @@ void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char
 {
 }
 
+void membership_identities_differ(struct nfs4r_engine *eng, nfs4r_server_id peer, char *text, size_t len)
+{
+	text[0] = '\0';
+}
+
 const char *membership_come_back(const struct nfs4r_engine *eng, char *buf, size_t len)
 {
 	snprintf(buf, len, "server %u was removed", eng->cfg.rpc.self);

@@ -198,6 +198,8 @@ static void each_cause_is_named_and_ends_with_one(void **state)
 		{ "peers.0.has_of_our_log.lag_seconds", "29.9", NULL, NULL },
 		{ "durability.loss_window.age_ms", "30001", "loss_window", "no majority has the last updates of this server, for 30 s" },
 		{ "peers.0.differs", "\"Export policy differs: server 1 has a, server 2 has b\"", "policy_differs", "Export policy differs: server 1 has a, server 2 has b" },
+		{ "peers.0.names_differ", "\"alice@A is uid 1 at server 1, and uid 2 at server 2\"", "names_differ", "a name maps differently: alice@A is uid 1 at server 1, and uid 2 at server 2" },
+		{ "peers.0.names_differ", "\"\"", NULL, NULL },
 		{ "peers.0.rtt_ms", "201", "slow_link", "the round trip to server 2 takes 201 ms: set Max_Round_Trip above that on every server" },
 		{ "peers.0.rtt_ms", "199", NULL, NULL },
 		{ "peers.0.clock_ahead_ms", "-3600000.5", "clock", "the clock of server 2 and this server's differ by 1 h 0 min" },

@@ -73,12 +73,15 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("joinrows", 64, NFS4R_JOINROWS_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("joinrows", 100, NFS4R_CLAIM_CONTROLS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("joinrows", 100, NFS4R_CLAIM_CONTROLS_MAX), NFS4R_MALFORMED);
+	assert_int_equal(with_word("identities", 4, NFS4R_IDENTITIES_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("identities", 4, NFS4R_IDENTITIES_MAX), NFS4R_MALFORMED);
+	assert_int_equal(with_word("identities", 8, NFS4R_PRINCIPAL_MAX + 1), NFS4R_TOOBIG);
 }
 
 static void test_enums(void **state)
 {
 	assert_int_equal(with_word("propose", 0, 0), NFS4R_MALFORMED);
-	assert_int_equal(with_word("propose", 0, NFS4R_MSG_HALTED + 1), NFS4R_MALFORMED);
+	assert_int_equal(with_word("propose", 0, NFS4R_MSG_IDENTITIES + 1), NFS4R_MALFORMED);
 	assert_int_equal(with_word("propose", 0, NFS4R_MSG_HELLO), NFS4R_MALFORMED);
 	assert_int_equal(with_word("propose", 4, 0), NFS4R_MALFORMED); /* nobody's pid */
 	assert_int_equal(with_word("propose", 4, 16), NFS4R_MALFORMED); /* no such server */
@@ -87,6 +90,11 @@ static void test_enums(void **state)
 	assert_int_equal(with_word("nack", 16, 0), NFS4R_MALFORMED);
 	assert_int_equal(with_word("nack", 16, 3), NFS4R_MALFORMED);
 	assert_int_equal(with_word("revoke", 20, 2), NFS4R_MALFORMED); /* boolean */
+	/* identities: type, n, name of 17 bytes at 8, its mapping at 32, name of 34 bytes at 60, its mapping at 100 */
+	assert_int_equal(with_word("identities", 8, 0), NFS4R_MALFORMED); /* no name */
+	assert_int_equal(with_word("identities", 12, 0x61006963), NFS4R_MALFORMED); /* a NUL in it */
+	assert_int_equal(with_word("identities", 32, 2), NFS4R_MALFORMED); /* boolean */
+	assert_int_equal(with_word("identities", 104, 5), NFS4R_MALFORMED); /* the uid of nobody */
 	assert_int_equal(with_word("forward_write", 4, NFS4R_OP_CLOSE), NFS4R_MALFORMED);
 	assert_int_equal(with_word("forward_write", 4, 17), NFS4R_MALFORMED);
 	assert_int_equal(with_word("forward_write", 4, NFS4R_OP_MKDIR), NFS4R_MALFORMED); /* no name */

@@ -638,6 +638,16 @@ static void make_halted(void *p)
 	m->halted.files = true;
 }
 
+static void make_identities(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_IDENTITIES;
+	m->identities.n = 2;
+	m->identities.list[0] = (struct nfs4r_identity){ "alice@EXAMPLE.ORG", { .mapped = true, .uid = 2001, .gid = 100, .ngroups = 41, .groups = 0x123456789abcdef0 } };
+	m->identities.list[1] = (struct nfs4r_identity){ .name = "nfs/client.example.org@EXAMPLE.ORG" };
+}
+
 static void make_prepare(void *p)
 {
 	struct nfs4r_msg *m = p;
@@ -938,6 +948,7 @@ const struct vector vectors[] = {
 	{ "space", VECTOR_MSG, make_space },
 	{ "space_unknown", VECTOR_MSG, make_space_unknown },
 	{ "halted", VECTOR_MSG, make_halted },
+	{ "identities", VECTOR_MSG, make_identities },
 	{ "journal_symlink", VECTOR_JOURNAL, make_journal_symlink },
 	{ "journal_write", VECTOR_JOURNAL, make_journal_write },
 	{ "hello", VECTOR_TRANSPORT, make_hello },
