@@ -1,15 +1,16 @@
 #!/bin/bash
 # Starts Ganesha with every sample, and with samples that were spoilt in one place each: the good ones must
 # serve, the bad ones must be refused with one line that names the key, and the daemon must end with a status that says so.
-# Usage: test.sh PLUGIN.so GANESHA_PREFIX. Needs root (a network namespace of its own); else exit 77, skipped.
+# Usage: test.sh PLUGIN.so GANESHA_PREFIX NFS4RCTL. Needs root (a network namespace of its own); else exit 77, skipped.
 set -u
 HERE=$(cd "$(dirname "$0")" && pwd)
 PLUGIN=$(readlink -f "$1")
 PREFIX=$2
+NFS4RCTL=$(readlink -f "$3")
 
-if [ "${3:-}" != inside ]; then
+if [ "${4:-}" != inside ]; then
 	[ "$(id -u)" = 0 ] && unshare -n -m true 2>/dev/null || { echo "skipped: needs root"; exit 77; }
-	exec unshare -n -m -- "$0" "$PLUGIN" "$PREFIX" inside
+	exec unshare -n -m -- "$0" "$PLUGIN" "$PREFIX" "$NFS4RCTL" inside
 fi
 
 TMP=$(mktemp -d)
@@ -21,15 +22,24 @@ ln -s "$PREFIX"/lib/ganesha/*.so "$TMP/plugins/"
 ln -s "$PLUGIN" "$TMP/plugins/libfsalrepl.so"
 FAILED=0
 
+# Each server makes its key, and what is printed goes into the files, as docs/deploy.md says.
+for i in 1 2 3; do
+	KEY[i]=$("$NFS4RCTL" key make --files "$TMP/peer$i" | sed -n 's/^ *Key = "\(SHA256:[A-Za-z0-9+/]\{43\}\)";$/\1/p')
+	[ -n "${KEY[i]}" ] || { echo "not ok nfs4rctl key make"; exit 1; }
+done
+
 # serve CONF: run the daemon until it is up or has ended, leave its log in $TMP/log, 0 in ALIVE when it still lives, else its exit status in STATUS.
 serve() {
-	local pid
+	local pid id
+	id=$(sed -n 's/^[^#]*Server_Id = \([123]\);.*/\1/p' "$1" | head -n 1)
 	[ -n "${KEEP:-}" ] || rm -rf "$TMP/data" "$TMP/store" "$TMP/rec"
 	rm -f "$TMP/log"
 	mkdir -p "$TMP/data" "$TMP/rec"
 	sed -e "s#/var/lib/nfs4r/data#$TMP/store#; s#/srv/data#$TMP/data#; s#/run/nfs4r#$TMP#" \
 		-e "s#Protocols = 4;#& Plugins_Dir = \"$TMP/plugins\"; allow_set_io_flusher_fail = true;#" \
-		-e "s#RecoveryBackend = fs;#& RecoveryRoot = \"$TMP/rec\";#" "$1" >"$TMP/conf"
+		-e "s#RecoveryBackend = fs;#& RecoveryRoot = \"$TMP/rec\";#" \
+		-e "s#\(Id = 1;.* Key = \"\)SHA256:\.\.\.#\1${KEY[1]}#; s#\(Id = 2;.* Key = \"\)SHA256:\.\.\.#\1${KEY[2]}#; s#\(Id = 3;.* Key = \"\)SHA256:\.\.\.#\1${KEY[3]}#" \
+		-e "/Peer_Key/!s#^[^\#]*Peer_Security = tls;#& Peer_Key = \"$TMP/peer${id:-1}.key\"; Peer_Certificate = \"$TMP/peer${id:-1}.crt\";#" "$1" >"$TMP/conf"
 	LD_LIBRARY_PATH=$PREFIX/lib ASAN_OPTIONS=detect_leaks=0 \
 		"$PREFIX/bin/ganesha.nfsd" -F -x -f "$TMP/conf" -L "$TMP/log" -p "$TMP/pid" >"$TMP/out" 2>&1 &
 	pid=$!
@@ -96,13 +106,15 @@ for f in "$HERE"/three-sites/*.conf; do good "$f"; done
 awk '/^```$/ { if (text ~ /REPL \{/) { printf "%s", text; exit } text = ""; next } { text = text $0 "\n" }' "$HERE/../README.md" |
 	sed 's/paris.example.org/192.0.2.1/; s/oslo.example.org/192.0.2.2/; s/rome.example.org/192.0.2.3/' >"$TMP/README.conf"
 good "$TMP/README.conf"
+sed 's/Peer_Security = tls;/Peer_Security = none;/' "$HERE/three-sites/site1.conf" >"$TMP/none.conf"
+good "$TMP/none.conf"
 
 # agree KEY: all samples say the same.
 agree() {
 	[ "$(sed -n "s/^[^#]*\b$1 = \([^;]*\);.*/\1/p" "$HERE/repl.conf" "$HERE"/three-sites/*.conf "$TMP/README.conf" | sort | uniq -c | sed 's/ *\([0-9]*\) .*/\1/')" = 5 ]
 	verdict $? "the samples agree: $1"
 }
-for key in Squash Path Pseudo Store Control_Socket Lease_Lifetime Grace_Period Expired_Client_Threshold Active_krb5 Root_Kerberos_Principal Dir_Chunk Delegations SecType; do agree $key; done
+for key in Peer_Security Squash Path Pseudo Store Control_Socket Lease_Lifetime Grace_Period Expired_Client_Threshold Active_krb5 Root_Kerberos_Principal Dir_Chunk Delegations SecType; do agree $key; done
 
 bad "no Server_Id" '/Server_Id/d' 'Server_Id'
 bad "Server_Id out of range" 's/Server_Id = 1/Server_Id = 99/' 'Server_Id'
@@ -111,15 +123,15 @@ bad "no Volume_UUID" '/Volume_UUID = /d' 'Volume_UUID'
 bad "Volume_UUID no UUID" 's/3b0d7a3c-5b0e/zzzzzzzz-5b0e/' 'Volume_UUID'
 bad "no Store" '/Store = /d' 'Store'
 bad "no Peer_Security" '/Peer_Security = /d' 'Peer_Security'
-bad "Kerberos that protects nothing" 's/Peer_Security = none/Peer_Security = krb5/' 'Peer_Security = krb5 .*write krb5p'
-bad "Kerberos without a keytab" "s%Peer_Security = none;%Peer_Security = krb5p; Peer_Keytab = \"$TMP/none\";%" 'Peer_Keytab = .*is not there'
-bad "tls without a key" "s%Peer_Security = none;%Peer_Security = tls; Peer_Key = \"$TMP/none.key\"; Peer_Certificate = \"$TMP/none.crt\";%" "Peer_Key = .*is not there: run .nfs4rctl key make --files $TMP/none"
-bad "tls without a key of anybody else" 's/Peer_Security = none;/Peer_Security = tls; Server { Id = 2; Address = "192.0.2.2"; }/' 'Peer_Security = tls has nothing by which to know another server'
+bad "Kerberos that protects nothing" 's/Peer_Security = tls/Peer_Security = krb5/' 'Peer_Security = krb5 .*write krb5p'
+bad "Kerberos without a keytab" "s%Peer_Security = tls;%Peer_Security = krb5p; Peer_Keytab = \"$TMP/none\";%" 'Peer_Keytab = .*is not there'
+bad "tls without a key" "s%Peer_Security = tls;%Peer_Security = tls; Peer_Key = \"$TMP/none.key\"; Peer_Certificate = \"$TMP/none.crt\";%" "Peer_Key = .*is not there: run .nfs4rctl key make --files $TMP/none"
+bad "tls without a key of anybody else" 's/Peer_Security = tls;/Peer_Security = tls; Server { Id = 2; Address = "192.0.2.2"; }/' 'Peer_Security = tls has nothing by which to know another server'
 bad "a key that is no fingerprint" "$(with 'Server { Id = 2; Address = "192.0.2.2"; Key = "SHA256:nine"; }')" 'Server 2: Key = "SHA256:nine" is no fingerprint'
 touch "$TMP/loose.key" "$TMP/loose.crt"
 chmod 644 "$TMP/loose.key"
-bad "a key that others can read" "s%Peer_Security = none;%Peer_Security = tls; Peer_Key = \"$TMP/loose.key\"; Peer_Certificate = \"$TMP/loose.crt\";%" 'Peer_Key = .*mode 0644.*chmod 600'
-bad "Peer_Security misspelt" 's/Peer_Security = none/Peer_Security = nine/' 'Peer_Security\|nine'
+bad "a key that others can read" "s%Peer_Security = tls;%Peer_Security = tls; Peer_Key = \"$TMP/loose.key\"; Peer_Certificate = \"$TMP/loose.crt\";%" 'Peer_Key = .*mode 0644.*chmod 600'
+bad "Peer_Security misspelt" 's/Peer_Security = tls/Peer_Security = nine/' 'Peer_Security\|nine'
 bad "Peer_Ports misspelt" "$(tuned 'Peer_Ports = all;')" 'Peer_Ports\|all'
 bad "a port of every user" 's/Port = 294/Port = 20490/' 'Server 1 has Port = 20490, which every user of its machine can use.*write Port = 294'
 bad "unknown key" "$(with 'Imports = false;')" 'Unknown parameter (Imports): .* the most similar is Import, in REPL { }'

@@ -92,6 +92,11 @@ folders_of_the_guide() {
 	line=$(grep '^install -d.*/srv/data' "$R/usr/share/doc/nfs4r/docs/deploy.md") && inside sh -ec "$line"
 }
 
+key_of_the_guide() {
+	local line
+	line=$(grep '^nfs4rctl key make' "$R/usr/share/doc/nfs4r/docs/deploy.md") && inside sh -ec "$line" && [ "$(stat -c %a "$R/etc/nfs4r/peer.key")" = 600 ]
+}
+
 folders() {
 	local d
 	for d in $(of_unit RuntimeDirectory); do mkdir -p "$R/run/$d"; done
@@ -152,7 +157,7 @@ needs_nothing_else() {
 # What is not configured is no reason for a line that calls somebody. (Ganesha asks rpcbind in any case, which NFSv4 does not need: docs/failures.md.)
 is_quiet() { ! grep -E ':(CRIT|MAJ|FATAL) :' "$TMP/log" | grep -v 'Cannot register NFS V4 on TCP'; }
 
-stays() { [ -f "$R/etc/nfs4r/data.conf" ] && cmp "$R/srv/data/first" "$TMP/first" && [ -n "$(ls "$R/var/lib/nfs4r/data")" ]; }
+stays() { [ -f "$R/etc/nfs4r/data.conf" ] && [ -f "$R/etc/nfs4r/peer.key" ] && cmp "$R/srv/data/first" "$TMP/first" && [ -n "$(ls "$R/var/lib/nfs4r/data")" ]; }
 is_gone() {
 	[ ! -e "$R/usr/lib/nfs4r" ] && [ ! -e "$R/usr/bin/nfs4rctl" ] && [ ! -e "$R/usr/lib/systemd/system/nfs4r@.service" ] && [ ! -e "$R/usr/share/doc/nfs4r" ]
 }
@@ -184,6 +189,7 @@ main() {
 	try "... and no right that is needed is missing" allows_what_is_needed
 	try "the exported directory is made as the guide says" folders_of_the_guide
 	echo "written by a client" >"$TMP/first"
+	try "the server's key is made as the guide says" key_of_the_guide
 	try "the sample serves" sample_serves
 	try "a user writes, though root is squashed" writes first "$TMP/first"
 	try "... into the exported directory" cmp "$R/srv/data/first" "$TMP/first"
