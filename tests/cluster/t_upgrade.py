@@ -148,6 +148,7 @@ def finish(b, releases, load):
     want = settings(b, 1)['may_finish']
     bed.expect(want, f'nothing to finish: {settings(b, 1)}')
     b.kill(3)
+    bed.eventually(20, lambda: settings(b, 1)['may_finish'] is None, 'server 1 does not notice that server 3 is dead')
     r = b.ctl(1, 'upgrade', 'finish', '--yes')
     bed.expect(r.returncode == 2 and 'server 3 is not heard' in r.stderr, f'not refused: {r.stdout}{r.stderr}')
     b.must('server', 3, 'start')
