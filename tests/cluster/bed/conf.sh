@@ -1,5 +1,5 @@
 # Configuration files of the servers; sourced by `testbed`.
-# Uses RUN SITES MODE LOCAL_STOCK LEASE GRACE LATE PEER_SECURITY NFS4RCTL, and SETS, SETS_FSAL: lists of KEY=VALUE, one a line.
+# Uses RUN SITES MODE LOCAL_STOCK LEASE GRACE LATE KRB5 PEER_SECURITY NFS4RCTL, and SETS, SETS_FSAL: lists of KEY=VALUE, one a line.
 
 KEYS=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../../../src/base/config.def
 VOLUME_UUID=6f1c2b1e-8d0a-4a55-9c3e-2f7b10c4d977
@@ -61,6 +61,7 @@ conf_common() {
 	    Server_Owner = "$5";
 	    Server_Scope = "$6";
 	}
+	DIRECTORY_SERVICES { Root_Kerberos_Principal = None; }
 	END
 }
 
@@ -73,7 +74,7 @@ conf_export() {
 	    Pseudo = /data;
 	    Access_Type = RW;
 	    Squash = No_Root_Squash;
-	    SecType = sys;
+	    SecType = sys${KRB5:+, krb5, krb5i, krb5p};
 	    Filesystem_Id = 77.1;
 	$2
 	$3
@@ -84,6 +85,7 @@ conf_export() {
 # conf_stock SITE PORT DIR. An owner for each of a site's two: to a client, servers of one owner are one server with several addresses.
 conf_stock() {
 	conf_common "10.0.$1.1" "$2" "$RUN/plugins" "$3" "stock$1-$2" stock
+	conf_krb5 "$1" "$3"
 	conf_export "$3" "" "    FSAL { Name = VFS; }"
 }
 
@@ -104,6 +106,7 @@ conf_key() { [ "$PEER_SECURITY" = none ] || sed -n 's/^ *\(Key = "SHA256:.*";\)$
 conf_repl() {
 	local i=$1 d=$RUN/g$1 j
 	conf_common "10.0.$i.1" 2049 "$RUN/plugins" "$d" "s$i" cell "Getattrs_In_Complete_Read = false;"
+	conf_krb5 "$i" "$d"
 	echo "MDCACHE { Dir_Chunk = 0; Use_Cached_Owner_On_Owner_Override = false; }"
 	echo "REPL {"
 	conf_items "$(conf_sets public)" <<-END

@@ -2,9 +2,11 @@
 # `testbed` through nsenter: bash lib.sh RUN FUNCTION ARGS...
 # Variables come from RUN/vars, written by `testbed up`:
 #   BED ROOT SITES DELAY_US VERS MODE (repl|stock) LOCAL_STOCK BUILD PREFIX PLUGIN CLIENT_MEM ENVS NO_MOUNT DISKS
-#   IMAGES PEERS_IDLE ROUTER (netem|wire) MTU LATE
+#   IMAGES PEERS_IDLE ROUTER (netem|wire) MTU LATE KRB5 SEC
 
 GROOT=/run/groot
+# shellcheck disable=SC1091
+. "$(dirname "${BASH_SOURCE[0]}")/krb5.sh"
 
 # ---- guests ---------------------------------------------------------------------------------
 
@@ -27,7 +29,7 @@ client_boot() {
 	uml "s$i" "c$i" "$CLIENT_MEM" \
 		"vec0:transport=tap,ifname=c$i,depth=256,gro=1,mac=$(mac "$i" 2)" \
 		"vec1:transport=tap,ifname=k$i,depth=64,gro=1,mac=$(mac $((0x10 + i)) 2)" \
-		CTL=vec1 "CIP=192.168.$i.2" "IP=10.0.$i.2" "GW=10.0.$i.254"
+		CTL=vec1 "CIP=192.168.$i.2" "IP=10.0.$i.2" "GW=10.0.$i.254" ${KRB5:+KRB5=1}
 	# Linux makes the verifier of an exclusive create of the ticks since the boot and the pid. Guests do the same things
 	# from the first process on: booted in one tick, two that race for a name would be one client for the server, and both win.
 	sleep 0.3
@@ -77,11 +79,15 @@ client_kill() {
 no_process() { ! pgrep -f "$1" >/dev/null; }
 
 client_mount() {
-	local i=$1 vers=$2 server=10.0.$1.1
-	[ "$MODE" != stock ] || server=10.0.1.1
-	guest_mount "$i" "$server" /nfs "vers=$vers,hard"
-	[ -z "$LOCAL_STOCK" ] || guest_mount "$i" "10.0.$i.1" /stock "vers=$vers,hard,port=2050"
+	local i=$1 site=$1 options=vers=$2,hard,sec=$SEC
+	[ "$MODE" != stock ] || site=1
+	[ -z "$KRB5" ] || krb5_ready "$i"
+	guest_mount "$i" "$(server_name "$site")" /nfs "$options"
+	[ -z "$LOCAL_STOCK" ] || guest_mount "$i" "$(server_name "$i")" /stock "$options,port=2050"
 }
+
+# server_name SITE: by which clients mount; Kerberos wants a name.
+server_name() { [ -n "$KRB5" ] && echo "s$1.$DOMAIN" || echo "10.0.$1.1"; }
 
 guest_mount() {
 	"$BED/gx" "$RUN/c$1.sock" -n -t 50 -- mount -t nfs4 -o "$4" "$2:/data" "$3" ||
@@ -138,7 +144,7 @@ server_start() {
 	# shellcheck disable=SC2046,SC2086
 	env LD_LIBRARY_PATH="$PREFIX/lib" ASAN_OPTIONS="detect_leaks=0:log_path=$d/asan" \
 		UBSAN_OPTIONS="print_stacktrace=1:log_path=$d/ubsan" $ENVS \
-		setsid ip netns exec "s${1%:stock}" $(boot "$d") "$PREFIX/bin/ganesha.nfsd" -F -f "$d/ganesha.conf" \
+		setsid ip netns exec "s${1%:stock}" $(boot "$d") $(with_etc "$RUN/g${1%:stock}") $(with_clock "$d") "$PREFIX/bin/ganesha.nfsd" -F -f "$d/ganesha.conf" \
 		-L "$d/ganesha.log" -p "$d/ganesha.pid" </dev/null >>"$d/out" 2>&1 &
 	wait_until 30 server_up_or_dead "$1" $! || fail "server $1 does not listen (log: $d/ganesha.log)"
 	server_listens "$1" || fail "server $1 died at start (see $d/out and $d/ganesha.log)"
