@@ -15,7 +15,7 @@ PKG_BUILD="gcc libc6-dev make cmake ninja-build pkg-config bison flex patch rpcs
 	clang-14 libclang-rt-14-dev llvm-14"
 PKG_LINT="shellcheck pyflakes3 clang-format-14 clang-tidy-14 gcovr"
 PKG_FETCH="ca-certificates dpkg-dev debian-archive-keyring"
-PKG_BED="user-mode-linux nfs-common iproute2 ethtool socat kmod iputils-ping procps
+PKG_BED="user-mode-linux nfs-common wireguard-tools wireguard-go iproute2 ethtool socat kmod iputils-ping procps
 	python3 libnfs-utils bc attr acl iperf3 tcpdump util-linux e2fsprogs xfsprogs btrfs-progs
 	git rsync tcc python3-matplotlib systemd debootstrap lintian"
 PKG_KRB5="krb5-kdc krb5-admin-server krb5-user faketime" # the tests start a KDC of their own; that of the package is not started
