@@ -42,7 +42,7 @@ def guide(project):
     with open(os.path.join(project, PAGE), encoding="utf-8") as f:
         page = f.read()
     expect(TITLE in page, f"{PAGE} has no section {TITLE}")
-    rounds = re.findall(r"^\d\. .*$", page.split(ROUNDS)[1].split(TITLE)[0], re.M)
+    rounds = re.findall(r"^\d\. .*$", page.split(ROUNDS)[1].split("\n## ")[0], re.M)
     return rounds, re.findall(r"^```\n(.*?)^```$", page.split(TITLE)[1].split("\n## ")[0], re.M | re.S)
 
 
