@@ -205,7 +205,7 @@ static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
 
 static bool c_grant(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
-	return c_u64(c, &m->grant.clock_ms);
+	return c_u64(c, &m->grant.clock_ms) && c_range(c, &m->grant.lease_ms, 1, NFS4R_VOLUME_LEASE_MAX);
 }
 
 static bool c_prepare(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -268,10 +268,14 @@ static bool c_servers_of(struct nfs4r_codec *c, struct nfs4r_view *v)
 	return c_check(c, v->nbook == 0 || set == v->servers);
 }
 
-/* Both numbers, or none. */
+/* All keys, or none; and nothing else without the first two numbers. */
 static bool c_settings(struct nfs4r_codec *c, struct nfs4r_volume_settings *s)
 {
-	return c_u32(c, &s->protocol) && c_u32(c, &s->disk_format) && c_check(c, !s->protocol == !s->disk_format);
+	struct nfs4r_volume_keys *k = &s->keys;
+
+	return c_u32(c, &s->protocol) && c_u32(c, &s->disk_format) && c_u32(c, &k->durability) && c_u32(c, &k->directory_reads) && c_u32(c, &k->round_trip_ms) &&
+		c_u32(c, &k->lease_ms) && c_u32(c, &k->silence_ms) && c_u32(c, &k->drift_permille) && c_u32(c, &k->ends) &&
+		c_check(c, !s->protocol == !s->disk_format && (s->protocol || !k->durability) && nfs4r_volume_keys_ok(k));
 }
 
 static bool c_view(struct nfs4r_codec *c, struct nfs4r_view *v)

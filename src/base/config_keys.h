@@ -47,4 +47,9 @@ enum nfs4r_default {
 #include "base/config.def"
 };
 
+enum nfs4r_trips { /* so many round trips a time is where it follows from Max_Round_Trip */
+#define KEY_TRIPS(block, name, field, home, there, times, ...) NFS4R_TRIPS_##name = (times),
+#include "base/config.def"
+};
+
 #endif

@@ -83,6 +83,7 @@ static uint64_t mix_key(uint64_t h, const struct nfs4r_key_fingerprint *f)
 uint64_t nfs4r_view_digest(const struct nfs4r_view *v)
 {
 	uint64_t h = mix(mix(mix(mix(0, v->num), v->base), v->members), v->open);
+	const struct nfs4r_volume_keys *k = &v->settings.keys;
 
 	h = mix(mix(mix(mix(h, v->epoch), v->servers), v->voters), v->nseals);
 	for (uint32_t i = 0; i < v->nseals; i++)
@@ -93,12 +94,14 @@ uint64_t nfs4r_view_digest(const struct nfs4r_view *v)
 		for (const char *a = v->addresses[i].address; *a; a++)
 			h = mix(h, (unsigned char)*a);
 		h = mix(h, 0);
-		for (uint32_t k = 0; k < v->addresses[i].nkeys; k++)
-			h = mix_key(h, &v->addresses[i].keys[k]);
+		for (uint32_t n = 0; n < v->addresses[i].nkeys; n++)
+			h = mix_key(h, &v->addresses[i].keys[n]);
 	}
 	for (uint32_t i = 0; i < sizeof(v->secret); i++)
 		h = mix(h, v->secret[i]);
 	h = mix(mix(h, v->settings.protocol), v->settings.disk_format);
+	h = mix(mix(mix(h, k->durability), k->directory_reads), k->round_trip_ms);
+	h = mix(mix(mix(mix(h, k->lease_ms), k->silence_ms), k->drift_permille), k->ends);
 	return h;
 }
 

@@ -279,6 +279,7 @@ struct nfs4r_msg {
 		} heartbeat;
 		struct {
 			uint64_t clock_ms; /* of the HEARTBEAT */
+			uint32_t lease_ms; /* so long from then on (log 6.17) */
 		} grant;
 		struct {
 			uint64_t num;

@@ -609,10 +609,13 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		view_member_remove(c, ev);
 		break;
 	case NFS4R_EV_SERVER_KEYS:
-		view_keys_set(c, ev);
+		view_server_keys_set(c, ev);
 		break;
 	case NFS4R_EV_FINISH_UPGRADE:
 		view_settings_finish(c);
+		break;
+	case NFS4R_EV_SET:
+		view_settings_set(c, ev->key, ev->value);
 		break;
 	case NFS4R_EV_RECONFIGURE:
 		view_reconf_order(c, ev);
@@ -625,6 +628,7 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		break;
 	case NFS4R_EV_ACCEPTED:
 		view_propose_accepted_here(c, ev->num);
+		view_settings_on_disk(c, ev->num);
 		break;
 	case NFS4R_EV_SYNCED:
 		on_synced(c, ev->num);

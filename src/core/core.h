@@ -65,6 +65,11 @@ struct nfs4r_tree {
 
 /* ---- configuration --------------------------------------------------- */
 
+enum nfs4r_directory_reads { /* configuration values; the core only carries the choice into the first view (log 6.17) */
+	NFS4R_DIRECTORY_READS_STRICT = 1,
+	NFS4R_DIRECTORY_READS_LOCAL = 2
+};
+
 enum nfs4r_durability { /* log 5.1; configuration values */
 	NFS4R_DURABILITY_LOCAL = 1, /* reply after local execution; what a dead primary controls waits for it, or for give-up */
 	NFS4R_DURABILITY_COMMIT = 2, /* COMMIT, stable WRITE, rename and link are held by a majority when they are answered */
@@ -113,10 +118,12 @@ struct nfs4r_core_config { /* defaults of what has a key: base/config.def */
 				  * asked for where shallow would do */
 	uint32_t share_reads; /* READs served for others from deep control of what is not being updated here, until it is narrowed or
 				  * dropped (control 7.4, 7.9); 0 = never */
-	/* Views (log 6). All servers of a volume have the same times. */
+	/* Views (log 6). These count until a view says what the volume has (log 6.17); `round_trip_ms` and `directory_reads` are only carried there. */
+	uint32_t round_trip_ms; /* the longest normal round trip between two servers */
+	enum nfs4r_directory_reads directory_reads;
 	uint32_t lease_ms; /* how long a grant lets a server go on (T_S); 0 = the view is fixed, no leases */
 	uint32_t silence_ms; /* a member that is not heard for so long is removed; at least half of lease_ms */
-	enum nfs4r_durability durability; /* what an answer promises (log 5.1); the same on all servers */
+	enum nfs4r_durability durability; /* what an answer promises (log 5.1) */
 	uint64_t abandon_ms; /* local: a server that is outside for so long is given up without being asked (log 9.2); 0 = never */
 	uint32_t drift_permille; /* bound on how much faster or slower than real time a server's clock runs; at most 500 */
 	/* windows for distribution, per peer */
@@ -169,6 +176,7 @@ enum nfs4r_event_type {
 	NFS4R_EV_RECONFIGURE = 19, /* set: a majority is lost for good; these are all, the others are off for ever. Said at each of them, and kept over a
 				      * restart; said again with another set it counts instead. 0: it is taken back */
 	NFS4R_EV_FINISH_UPGRADE = 32, /* the volume's protocol and disk format become the highest that all servers know (log 6.16). Ask nfs4r_core_may_finish_upgrade() first */
+	NFS4R_EV_SET = 33, /* key, value: the volume gets it (log 6.17). Ask nfs4r_core_may_set() first */
 	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 	NFS4R_EV_ACCEPTED = 22, /* num: answer to the action ACCEPTED */
@@ -188,6 +196,8 @@ struct nfs4r_event {
 	struct nfs4r_msg *msg;
 	struct nfs4r_op *op;
 	struct nfs4r_entry *entry;
+	enum nfs4r_volume_key key; /* SET */
+	uint32_t value; /* SET */
 	bool abandon; /* REMOVE_SERVER: what only it has may be lost */
 	nfs4r_servers set; /* RECONFIGURE */
 	uint32_t nall;
@@ -513,6 +523,7 @@ struct nfs4r_core_view { /* for people */
 	nfs4r_server_id trouble_log; /* that entry */
 	nfs4r_lsn trouble_lsn;
 	uint32_t failing; /* entries that failed when they were tried last */
+	enum nfs4r_volume_key setting; /* asked for by EV_SET and not adopted yet; 0: none */
 	bool finishing; /* asked for by EV_FINISH_UPGRADE and not adopted yet */
 	nfs4r_server_id adding, removing; /* asked for by EV_ADD_SERVER, EV_REMOVE_SERVER and not adopted yet; 0: none */
 	nfs4r_server_id rekeying; /* the same by EV_SERVER_KEYS */
@@ -558,6 +569,8 @@ enum nfs4r_status nfs4r_core_may_set_keys(const struct nfs4r_core *c, nfs4r_serv
 bool nfs4r_core_knows_volume(const struct nfs4r_core *c, struct nfs4r_volume_settings *has);
 /* As above, of EV_FINISH_UPGRADE. @to: what the volume will have. */
 enum nfs4r_status nfs4r_core_may_finish_upgrade(const struct nfs4r_core *c, struct nfs4r_volume_settings *to, char *why, size_t why_len);
+/* The same, of EV_SET. @value is in the range of the key. @to: what the volume will have; what it has, if it has that value already. */
+enum nfs4r_status nfs4r_core_may_set(const struct nfs4r_core *c, enum nfs4r_volume_key key, uint32_t value, struct nfs4r_volume_settings *to, char *why, size_t why_len);
 enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len);
 /* After EV_LEAVE: does anybody have to wait for the return of this server if it is stopped now (control 7.12)? */
 enum nfs4r_leave {

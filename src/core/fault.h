@@ -209,7 +209,12 @@
 	X(F_FINISH_UNHEARD, "log 6.16", "an upgrade is finished while the release of a server is not known")                 \
 	X(F_VERSION_UNKNOWN, "log 6.16", "a server accepts a view whose protocol it does not know")                          \
 	X(F_VERSION_ANEW, "log 6.16", "a new view takes back the volume's protocol")                                         \
-	X(F_KEY_AT_ONCE, "log 6.18", "a server's key goes although a server is away that knows no other")
+	X(F_KEY_AT_ONCE, "log 6.18", "a server's key goes although a server is away that knows no other")                    \
+	X(F_LEASE_BY_VIEW, "log 6.17", "a lease runs as long as the view says, and not as its voter did")                    \
+	X(F_GRANT_SHORTENS, "log 6.17", "a shorter grant ends the wait for a longer one")                                    \
+	X(F_START_SHORT, "log 6.17", "a voter that started waits only as long as its view says")                             \
+	X(F_GRANT_UNSAVED, "log 6.17", "a longer lease is granted before its view is on disk")                               \
+	X(F_ENDS_AT_ONCE, "log 6.17", "logs end although their servers may have answered with local")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

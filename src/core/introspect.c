@@ -279,6 +279,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->removing = c->change.remove;
 	out->rekeying = c->change.rekey;
 	out->finishing = c->change.finish;
+	out->setting = c->change.key;
 	snprintf(out->waits, sizeof(out->waits), "%s", c->change.waits);
 	out->reconf_epoch = c->view.reconf_epoch;
 	out->reconf_set = c->view.reconf_set;
@@ -291,7 +292,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->memory = state_memory_said(c);
 	out->unheard = state_memory_unheard(c);
 	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)
-		out->lease_remaining_ms = c->view.lease_until == UINT64_MAX ? c->cfg.lease_ms : c->view.lease_until - c->now;
+		out->lease_remaining_ms = c->view.lease_until == UINT64_MAX ? state_lease_ms(c) : c->view.lease_until - c->now;
 	EACH_PEER(c, s) {
 		out->peer[s].known = c->peers[s].beats;
 		out->peer[s].silent_ms = c->now - c->peers[s].heard_ms;

@@ -56,7 +56,7 @@ void core_leave_advance(struct nfs4r_core *c)
 /* Who has left is removed in a moment, or not before it is silent: what it has let go of it has let go of. */
 static enum nfs4r_leave has_shut_down(const struct nfs4r_core *c)
 {
-	return state_is_member(c, c->self) && c->now < c->view.remaining_ms + c->cfg.silence_ms ? NFS4R_LEAVE_LEASE_RETURNED : NFS4R_LEAVE_DONE;
+	return state_is_member(c, c->self) && c->now < c->view.remaining_ms + state_silence_ms(c) ? NFS4R_LEAVE_LEASE_RETURNED : NFS4R_LEAVE_DONE;
 }
 
 enum nfs4r_leave nfs4r_core_leave(const struct nfs4r_core *c)

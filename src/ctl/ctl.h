@@ -139,6 +139,16 @@ const char *parse_servers(struct server_args *a, int n, char **args);
 const char *parse_upgrade(struct server_args *a, int n, char **args); /* the same, of `upgrade` */
 int run_servers(struct ctl_conn *c, const struct server_args *args); /* exit status */
 
+/* ---- settings.c: `set` and `get` ---- */
+
+struct setting_args {
+	bool json, no_wait; /* options */
+	const char *key, *value; /* NULL: all; get */
+};
+
+const char *parse_settings(struct setting_args *a, bool set, int n, char **args); /* what follows the command, as parse_servers() */
+int run_settings(struct ctl_conn *c, const struct setting_args *args); /* exit status */
+
 /* ---- force_reconfigure.c ---- */
 
 const char *parse_set(struct server_args *a, int n, char **args); /* what follows `force-reconfigure`, as parse_servers() */

@@ -33,6 +33,8 @@ static const char usage_text[] =
 	"  verify [PATH]  compare all servers' copies below PATH of the volume (default /)\n"
 	"  repair [PATH]  make this server's copy below PATH equal to the others' while clients work\n"
 	"  abandon N      stop waiting for server N, which is outside the view; updates that only it has are undone when it returns\n"
+	"  get [KEY]      show what the volume has: durability, times of views\n"
+	"  set KEY VALUE  change that for all servers, while they work\n"
 	"  upgrade finish  when all servers run a new release: let the volume use its protocol and disk format. There is no way back\n"
 	"  server list    list the servers of the volume and their state\n"
 	"  server add N HOST[:PORT]   add server N, which runs at that address with an empty store\n"
@@ -63,7 +65,7 @@ static const char usage_text[] =
 	"\n"
 	"Options of abandon, server remove and upgrade finish:\n"
 	"      --yes          do not ask for confirmation\n"
-	"Options of server add, server remove, upgrade finish and force-reconfigure:\n"
+	"Options of set, server add, server remove, upgrade finish and force-reconfigure:\n"
 	"      --no-wait      return at once instead of when the change is complete\n"
 	"Options of server add:\n"
 	"      --key SHA256:...   the fingerprint of the new server's key, as `key make` printed it there\n"
@@ -89,6 +91,7 @@ struct options {
 	struct show_filter filter;
 	struct server_args server;
 	struct key_args key;
+	struct setting_args setting;
 	const char *cmd, *path;
 };
 
@@ -205,6 +208,24 @@ static bool is_server_command(const struct options *o)
 	return strcmp(o->cmd, "server") == 0 || strcmp(o->cmd, "upgrade") == 0 || strcmp(o->cmd, "force-reconfigure") == 0;
 }
 
+static bool is_setting_command(const struct options *o)
+{
+	return strcmp(o->cmd, "set") == 0 || strcmp(o->cmd, "get") == 0;
+}
+
+static int check_settings(struct options *o, int n, char **args)
+{
+	const char *wrong = NULL;
+
+	o->setting.json = o->json;
+	o->setting.no_wait = o->server.no_wait;
+	if (o->filtered || o->from || o->dry_run || o->lag_set || o->yes || o->server.abandon || o->server.off_for_good || o->server.wait)
+		wrong = "set and get have no options but --json, and set has --no-wait";
+	if (!wrong)
+		wrong = parse_settings(&o->setting, strcmp(o->cmd, "set") == 0, n, args);
+	return wrong ? ctl_complain(wrong) : -1;
+}
+
 static int check_servers(struct options *o, int n, char **args)
 {
 	const char *wrong = o->filtered ? "--deep, --own, --owner and --waiting belong to the command controls" : NULL;
@@ -236,7 +257,7 @@ static int check_words(const struct options *o, int left, char **args)
 	} renamed[] = { { "give-up", "abandon" }, { "reconfigure", "force-reconfigure" } };
 
 	if (!*o->cmd)
-		return ctl_complain("a command is missing: status, health, controls, stats, verify, repair, abandon, server, key, upgrade or force-reconfigure; see nfs4rctl --help");
+		return ctl_complain("a command is missing: status, health, controls, stats, verify, repair, abandon, get, set, server, key, upgrade or force-reconfigure; see nfs4rctl --help");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(o->cmd, commands[i].name))
 			continue;
@@ -262,7 +283,7 @@ static int check(const struct options *o, int left, char **args)
 	if (o->server.nkeys)
 		return ctl_complain("--key belongs to the command server add");
 	if (o->server.no_wait || o->server.abandon || o->server.off_for_good || o->server.wait)
-		return ctl_complain("--no-wait, --wait, --abandon and --the-others-are-off-for-good belong to the commands server, upgrade and force-reconfigure");
+		return ctl_complain("--no-wait, --wait, --abandon and --the-others-are-off-for-good belong to the commands set, server, upgrade and force-reconfigure");
 	if ((o->from || o->dry_run) && strcmp(o->cmd, "repair"))
 		return ctl_complain("--from and --dry-run belong to the command repair");
 	if (o->lag_set && strcmp(o->cmd, "health"))
@@ -382,6 +403,8 @@ static int parse(int argc, char **argv, struct options *o)
 		return check_keys(o, left - 1, argv + optind + 1);
 	if (o->key.files)
 		return ctl_complain("--files belongs to key make and key show");
+	if (is_setting_command(o))
+		return check_settings(o, left - 1, argv + optind + 1);
 	return is_server_command(o) ? check_servers(o, left - 1, argv + optind + 1) : check(o, left, argv + optind);
 }
 
@@ -602,6 +625,8 @@ int main(int argc, char **argv)
 		rc = run_servers(c, &o.server);
 	else if (is_key_command(&o))
 		rc = run_keys(c, &o.key);
+	else if (is_setting_command(&o))
+		rc = run_settings(c, &o.setting);
 	else if (strcmp(o.cmd, "health") == 0)
 		rc = run_health(c, &o);
 	else

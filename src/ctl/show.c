@@ -540,6 +540,22 @@ static void show_upgrade(const json_t *s, FILE *out)
 	line(out, "upgrade", text);
 }
 
+/* What the file of this server has otherwise, and does not count. */
+static void show_settings(const json_t *s, FILE *out)
+{
+	char text[160];
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(s, "keys"), i, row)
+	{
+		if (!json_is_true(json_object_get(row, "differs")))
+			continue;
+		snprintf(text, sizeof(text), "%.31s = %.15s in the volume; the file of this server has %.15s, which does not count", get_text(row, "key"), get_text(row, "value"), get_text(row, "file"));
+		line(out, "setting", text);
+	}
+}
+
 void show_status(const json_t *a, FILE *out)
 {
 	const json_t *peers = json_object_get(a, "peers");
@@ -555,6 +571,7 @@ void show_status(const json_t *a, FILE *out)
 		line(out, "version", text);
 	}
 	show_upgrade(json_object_get(a, "volume_settings"), out);
+	show_settings(json_object_get(a, "volume_settings"), out);
 	if (asprintf(&state, "%s%s%s", get_text(a, "state"), get_text(a, "why")[0] ? ": " : "", get_text(a, "why")) < 0)
 		state = NULL;
 	line(out, "state", state ? state : get_text(a, "state"));

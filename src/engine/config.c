@@ -34,6 +34,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 #define EQUAL_UNIQUE false
 #define EQUAL_SAME true
 #define EQUAL_HELLO true
+#define EQUAL_VOLUME false
 #define IN_PUBLIC ""
 #define IN_TUNING " (of Tuning)"
 
@@ -99,6 +100,7 @@ void nfs4r_config_compare(const struct nfs4r_config *cfg, struct nfs4r_rpc_confi
 #define COMPARE_OWN(name, text)
 #define COMPARE_UNIQUE(name, text)
 #define COMPARE_HELLO(name, text)
+#define COMPARE_VOLUME(name, text)
 #define COMPARE_SAME(name, text) nfs4r_rpc_compare(rpc, #name, text, false);
 #define KEY_NUMBER(block, name, field, home, there, def, min, max, zero, unit, same, text) COMPARE_##same(name, (snprintf(number, sizeof(number), "%" PRIu64, (uint64_t)cfg->field), number))
 #define KEY_BOOL(block, name, field, home, there, def, same, text) COMPARE_##same(name, cfg->field ? "true" : "false")
@@ -106,7 +108,8 @@ void nfs4r_config_compare(const struct nfs4r_config *cfg, struct nfs4r_rpc_confi
 	COMPARE_##same(name, word_of((const struct word[]){ NFS4R_TOKENS_##name(WORD){ NULL, 0 } }, cfg->field))
 #define KEY_TEXT(block, name, field, home, there, def, min, max, same, text) COMPARE_##same(name, cfg->field)
 #include "base/config.def"
-	(void)number; /* until a number is compared */
+	(void)number; /* until a number is compared, or a word */
+	(void)word_of;
 }
 
 /* ---- what belongs together ---- */

@@ -115,7 +115,7 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	admin_verify_forget(eng, peer);
 	if (eng->membership.servers & NFS4R_BIT(peer))
 		engine_log_often(eng, SAYING_DOWN, peer, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer,
-				 why, eng->cfg.lease_ms ? " until it returns or is removed from the active view" : ", reads continue");
+				 why, engine_lease_ms(eng) ? " until it returns or is removed from the active view" : ", reads continue");
 }
 
 /*
@@ -261,6 +261,7 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_oid_watermark, tree_synced };
 	struct nfs4r_core_config c = { 0 };
 
+	engine_volume_begin(eng);
 	nfs4r_core_config_init(&c);
 	c.self = eng->cfg.rpc.self;
 	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++)
@@ -377,16 +378,9 @@ static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_
 	struct nfs4r_rpc_config cfg = eng->cfg.rpc;
 
 	cfg.inc = eng->inc_random ^ eng->inc << 48;
-	cfg.views.lease_ms = eng->cfg.lease_ms;
-	cfg.views.silence_ms = eng->cfg.silence_ms;
-	cfg.views.drift_permille = eng->cfg.drift_permille;
-	cfg.durability = eng->cfg.durability;
 	cfg.paused = true;
 	nfs4r_config_compare(&eng->cfg, &cfg);
 	membership_go_online(eng, &cfg);
-	/* A connection that is silent for longer is of no use to anybody, and after a cut a new one is quicker than TCP's growing timers. */
-	if (eng->cfg.lease_ms && 2 * eng->cfg.silence_ms < cfg.silence_ms)
-		cfg.silence_ms = 2 * eng->cfg.silence_ms;
 	cfg.listen_wait_ms = LISTEN_WAIT_MS;
 	return nfs4r_rpc_start(&cfg, &rev, rpc, why);
 }

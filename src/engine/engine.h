@@ -15,11 +15,6 @@
 #include "rpc/rpc.h"
 #include "store/store.h"
 
-enum nfs4r_directory_reads {
-	NFS4R_DIRECTORY_READS_STRICT = 1,
-	NFS4R_DIRECTORY_READS_LOCAL = 2
-};
-
 /* Keys, ranges and defaults: base/config.def. */
 struct nfs4r_config {
 	char volume_name[64];

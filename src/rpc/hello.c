@@ -55,10 +55,10 @@ void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 	h->fsid_minor = cfg->fsid_minor;
 	h->disk_format = cfg->disk_format;
 	h->security = c->ops->flavour;
-	h->lease_ms = cfg->views.lease_ms;
-	h->silence_ms = cfg->views.silence_ms;
-	h->drift_permille = cfg->views.drift_permille;
-	h->durability = cfg->durability;
+	h->lease_ms = cfg->keys_now.lease_ms;
+	h->silence_ms = cfg->keys_now.silence_ms;
+	h->drift_permille = cfg->keys_now.drift_permille;
+	h->durability = cfg->keys_now.durability;
 	h->view = cfg->view;
 	h->asks = c->asks;
 	h->nservers = cfg->nservers;
@@ -118,34 +118,14 @@ static uint32_t servers_mismatch(const struct nfs4r_rpc_config *cfg, const struc
 	return NFS4R_REFUSED_SERVERS;
 }
 
-/* A server that counts on a shorter lease than another takes would change what that one still answers from its copy (log 6.7). */
+/* One that takes part in no views is never removed from them, and waits for nobody's lease (log 6). What the times are is the view's business (log 6.17). */
 static uint32_t views_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h, char *text)
 {
-	if (cfg->views.lease_ms == h->lease_ms &&
-	    (!h->lease_ms || (cfg->views.silence_ms == h->silence_ms && cfg->views.drift_permille == h->drift_permille)))
+	if (!cfg->keys_now.lease_ms == !h->lease_ms)
 		return 0;
-	snprintf(text, CAUSE_TEXT,
-		 "timing differs: server %u has Lease = %u, Failure_Timeout = %u, Clock_Drift = %u, server %u has %u, %u, %u; write the same Max_Round_Trip, and the same in Tuning, on all servers",
-		 cfg->self, cfg->views.lease_ms, cfg->views.silence_ms, cfg->views.drift_permille, h->server, h->lease_ms, h->silence_ms,
-		 h->drift_permille);
+	snprintf(text, CAUSE_TEXT, "timing differs: server %u has Lease = %u, server %u has %u, and a view that is fixed (0) does not go with one that changes; write Lease = 0 in Tuning on all servers, or on none",
+		 cfg->self, cfg->keys_now.lease_ms, h->server, h->lease_ms);
 	return NFS4R_REFUSED_VIEWS;
-}
-
-static const char *durability_text(uint32_t d)
-{
-	static const char *const names[] = { "nothing", "local", "commit", "majority" };
-
-	return d < 4 ? names[d] : "something newer";
-}
-
-/* Who takes answers to be held by a majority may end a log that another one still waits for (log 7). */
-static uint32_t durability_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h, char *text)
-{
-	if (cfg->durability == h->durability)
-		return 0;
-	snprintf(text, CAUSE_TEXT, "durability differs: server %u has Durability = %s, server %u has %s; write the same on all servers", cfg->self,
-		 durability_text(cfg->durability), h->server, durability_text(h->durability));
-	return NFS4R_REFUSED_DURABILITY;
 }
 
 static const struct nfs4r_hello_key *find_key(const struct nfs4r_hello *h, const char *key)
@@ -218,8 +198,6 @@ static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct
 
 	uint32_t cause = views_mismatch(cfg, h, text);
 
-	if (!cause)
-		cause = durability_mismatch(cfg, h, text);
 	return cause ? cause : keys_mismatch(cfg, h, text);
 }
 

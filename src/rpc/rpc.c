@@ -265,15 +265,22 @@ enum nfs4r_status nfs4r_rpc_begin(struct nfs4r_rpc *rpc, char *why)
 	return thread_start(rpc, why);
 }
 
-static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
+void rpc_silence(struct nfs4r_rpc *rpc, uint32_t silence)
 {
-	uint64_t silence = rpc->cfg.silence_ms, tick;
-	enum nfs4r_status st;
-
+	rpc->cfg.silence_ms = silence;
 	rpc->ping_ms = at_least(silence / 4 < 1000 ? silence / 4 : 1000, 10);
 	rpc->handshake_ms = at_least(silence < 5000 ? silence : 5000, 50);
-	tick = rpc->ping_ms < rpc->cfg.connect_retry_ms ? rpc->ping_ms : rpc->cfg.connect_retry_ms;
-	tick = at_least(tick / 2, 10);
+	rpc->tick_ms = rpc->ping_ms < rpc->cfg.connect_retry_ms ? rpc->ping_ms : rpc->cfg.connect_retry_ms;
+	rpc->tick_ms = at_least(rpc->tick_ms / 2, 10);
+	if (uv_is_active((uv_handle_t *)&rpc->tick))
+		uv_timer_set_repeat(&rpc->tick, rpc->tick_ms);
+}
+
+static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
+{
+	enum nfs4r_status st;
+
+	rpc_silence(rpc, rpc->cfg.silence_ms);
 	if (uv_async_init(&rpc->loop, &rpc->wake, rpc_woken) != 0)
 		return rpc_bad_config(why, "no file descriptors left for the transport's event loop");
 	rpc->wake.data = rpc;
@@ -288,7 +295,7 @@ static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
 	rpc_security_warn(rpc);
 	uv_timer_init(&rpc->loop, &rpc->tick);
 	rpc->tick.data = rpc;
-	uv_timer_start(&rpc->tick, rpc_tick, 0, tick);
+	uv_timer_start(&rpc->tick, rpc_tick, 0, rpc->tick_ms);
 	uv_timer_init(&rpc->loop, &rpc->pace);
 	rpc->pace.data = rpc;
 	if (rpc_warm_init(rpc) != NFS4R_OK)

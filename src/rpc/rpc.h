@@ -77,10 +77,7 @@ struct nfs4r_rpc_config { /* defaults of what has a key: base/config.def */
 	char krb5_service[64];
 	char krb5_principal[NFS4R_SERVERS_MAX + 1][192]; /* by server; "": krb5_service, and the host */
 	bool any_port; /* security none: servers may listen on, and call from, any port, as any local user can. Default: only ports below 1024, which needs root or CAP_NET_BIND_SERVICE */
-	struct {
-		uint32_t lease_ms, silence_ms, drift_permille;
-	} views; /* of the active view: leases are only safe when all servers go by the same; unequal: refused */
-	uint32_t durability; /* enum nfs4r_durability; which logs are ended depends on it; unequal: refused */
+	struct nfs4r_volume_keys keys_now; /* that this server goes by, told. They may differ for a moment (log 6.17), but a fixed view (lease_ms 0) and one that changes do not go together: refused */
 	uint32_t nkeys;
 	struct nfs4r_hello_key keys[NFS4R_HELLO_KEYS_MAX]; /* other keys that are compared: nfs4r_rpc_compare() */
 	uint32_t nservers;
@@ -133,6 +130,8 @@ struct nfs4r_rpc_servers {
 	uint64_t view; /* as in nfs4r_rpc_config */
 	uint32_t protocol; /* of the volume: nothing older is spoken any more; 0: all that cfg.protocol has */
 	nfs4r_servers gone;
+	struct nfs4r_volume_keys keys; /* as keys_now; durability 0: unchanged */
+	uint32_t silence_ms; /* of connections, as in nfs4r_rpc_config; 0: unchanged */
 	uint32_t n;
 	struct nfs4r_endpoint list[NFS4R_SERVERS_MAX];
 };

@@ -281,7 +281,7 @@ struct nfs4r_rpc {
 	struct rpc_conn *conns;
 	uint32_t nstrangers;
 	bool accept_missed;
-	uint64_t ping_ms, handshake_ms, ticked_ms;
+	uint64_t ping_ms, handshake_ms, tick_ms, ticked_ms;
 	struct rpc_log_slot log_slots[RPC_LOG_SLOTS];
 	struct rpc_log_bucket log_buckets[RPC_LOG_CAUSES];
 	uint32_t port_next; /* port.c */
@@ -494,6 +494,7 @@ static inline struct rpc_peer *rpc_peer_of(struct nfs4r_rpc *rpc, nfs4r_server_i
 /* servers.c; before the thread runs, or on it */
 void rpc_servers_init(struct nfs4r_rpc *rpc);
 void rpc_servers_apply(struct nfs4r_rpc *rpc); /* what set_servers left */
+void rpc_silence(struct nfs4r_rpc *rpc, uint32_t silence); /* connections are dropped after it; the transport's thread, or before it runs */
 void rpc_servers_fini(struct nfs4r_rpc *rpc);
 /* NFS4R_OK, or NFS4R_BADCONFIG and @why (NFS4R_WHY bytes). */
 __attribute__((format(printf, 2, 3))) enum nfs4r_status rpc_bad_config(char *why, const char *fmt, ...); /* BADCONFIG; @why: NFS4R_WHY bytes */

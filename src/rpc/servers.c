@@ -160,6 +160,10 @@ void rpc_servers_apply(struct nfs4r_rpc *rpc)
 	rpc->cfg.gone = next->gone;
 	if (next->protocol > rpc->cfg.protocol.lowest && next->protocol <= rpc->cfg.protocol.highest)
 		rpc->cfg.protocol.lowest = next->protocol;
+	if (next->keys.durability)
+		rpc->cfg.keys_now = next->keys;
+	if (next->silence_ms && next->silence_ms != rpc->cfg.silence_ms)
+		rpc_silence(rpc, next->silence_ms);
 	rpc->cfg.nservers = next->n;
 	memcpy(rpc->cfg.servers, next->list, sizeof(rpc->cfg.servers));
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {

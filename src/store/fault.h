@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define NFS4R_STORE_FAULT_FIRST 200
+#define NFS4R_STORE_FAULT_FIRST 300
 
 /* X(name, rule, what is wrong with it on) */
 #define NFS4R_STORE_FAULTS_EACH(X)                                                                       \
@@ -25,28 +25,28 @@
 	X(F_STORE_BEHIND_HOLE, "log 4.7", "entries behind a hole count after a crash")                   \
 	X(F_STORE_HOLE_STAYS, "log 4.3", "LMDB gets others' entries behind a hole that lasts")
 
-#define NFS4R_STORE_TOLD_FAULT_FIRST 214
+#define NFS4R_STORE_TOLD_FAULT_FIRST 314
 
 /* The same, of what a checkpoint tells before it is over. */
 #define NFS4R_STORE_TOLD_FAULTS_EACH(X)                                                           \
 	X(F_STORE_TELL_FILES, "log 4.3", "stable positions are told before the files are synced") \
 	X(F_STORE_TELL_JOURNAL, "log 4.3", "stable positions are told before the journal is synced")
 
-#define NFS4R_STORE_END_FAULT_FIRST 216
+#define NFS4R_STORE_END_FAULT_FIRST 316
 
 /* The same, of where the journal ends, and what was under way then. */
 #define NFS4R_STORE_END_FAULTS_EACH(X)                                                     \
 	X(F_STORE_ZEROS_END, "log 4.1", "zeros end the journal whatever lies behind them") \
 	X(F_STORE_BEGUN, "log 4.5", "what was being applied when the process ended is in no doubt")
 
-#define NFS4R_STORE_ASIDE_FAULT_FIRST 218
+#define NFS4R_STORE_ASIDE_FAULT_FIRST 318
 
 /* The same, of what a checkpoint sets aside, and what it marks. */
 #define NFS4R_STORE_ASIDE_FAULTS_EACH(X)                                                                            \
 	X(F_STORE_NOT_ASIDE, "log 4.3", "a checkpoint amid a hole that lasts takes along what it should set aside") \
 	X(F_STORE_HOT_UNSAVED, "log 4.3", "what a checkpoint marks for the next interval is marked in memory only")
 
-#define NFS4R_STORE_BYTES_FAULT_FIRST 220
+#define NFS4R_STORE_BYTES_FAULT_FIRST 320
 
 /* The same, of files' bytes that are kept in the journal. The simulator does not model files: tests/contract/store/t_kept.c has these on. */
 #define NFS4R_STORE_BYTES_FAULTS_EACH(X)                                                                                \

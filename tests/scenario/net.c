@@ -706,6 +706,19 @@ bool net_finish(struct net *n, nfs4r_server_id s)
 	return true;
 }
 
+bool net_set(struct net *n, nfs4r_server_id s, enum nfs4r_volume_key key, uint32_t value)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_SET, .key = key, .value = value };
+	struct nfs4r_volume_settings to;
+	char why[NFS4R_CORE_TEXT];
+
+	if (nfs4r_core_may_set(n->s[s].core, key, value, &to, why, sizeof(why)) != NFS4R_OK)
+		return false;
+	step(n, s, &ev);
+	work(n, s);
+	return true;
+}
+
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_ABANDON, .peer = gone };

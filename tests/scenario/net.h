@@ -119,6 +119,7 @@ enum nfs4r_status net_set_keys(struct net *n, nfs4r_server_id s, nfs4r_server_id
 bool net_knows_key(struct net *n, nfs4r_server_id s, nfs4r_server_id id, uint8_t key); /* by the view that it goes by */
 bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool abandon);
 bool net_reconfigure(struct net *n, nfs4r_server_id s, nfs4r_servers set); /* an administrator at @s says who goes on; 0: takes it back; false: refused */
+bool net_set(struct net *n, nfs4r_server_id s, enum nfs4r_volume_key key, uint32_t value); /* an administrator at @s; false: refused */
 bool net_finish(struct net *n, nfs4r_server_id s); /* an administrator at @s: the upgrade is finished; false: refused */
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an administrator at @s */
 void net_leave(struct net *n, nfs4r_server_id s); /* it is about to be stopped in order */

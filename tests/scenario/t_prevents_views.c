@@ -250,6 +250,7 @@ static bool an_old_grant_is_no_lease(struct net *n)
 
 	views(n);
 	late.grant.clock_ms = n->now;
+	late.grant.lease_ms = LEASE;
 	if (!left_and_removed(n))
 		return false;
 	net_crash(n, P);

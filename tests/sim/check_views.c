@@ -66,6 +66,7 @@ static struct view_seen *note(struct server *v, const struct nfs4r_view *w)
 	if (seen)
 		return seen;
 	members_check_book(s, w);
+	settings_check(s, w->num && find(s, w->base) ? &find(s, w->base)->view : NULL, w);
 	release_check(s, w->num && find(s, w->base) ? &find(s, w->base)->view : NULL, w);
 	if (!(majority(w->members, w->voters) || (NFS4R_RECONF(w->num) && __builtin_popcountll(w->members) == 1)) || w->members & ~w->voters || w->voters & ~w->servers || w->servers & ~everybody(s))
 		sim_fail(s, "S%u has view %llu with members %llx, which is no majority", v->id, ULL(w->num), ULL(w->members));

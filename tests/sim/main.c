@@ -186,6 +186,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 	liar_print(t);
 	if (t->replaced)
 		releases_print(t);
+	if (t->settings_changed)
+		settings_print(t);
 	if (t->seals)
 		seals_print(t);
 	if (t->store_starts)
@@ -386,6 +388,8 @@ static const struct {
 	{ F_FORMAT_EARLY, "releases" },
 	{ F_FINISH_UNHEARD, "releases" },
 	{ F_VERSION_ANEW, "releases" },
+	{ F_GRANT_SHORTENS, "settings" },
+	{ F_LEASE_BY_VIEW, "settings" },
 	{ F_VIEW_BELIEVED, "views-liar" },
 	{ F_ACCEPT_UNPROMISED, "views-liar" },
 	{ F_ENTRIES_OF_ANYBODY, "views-liar" },
@@ -421,7 +425,8 @@ static const struct {
  * something (t_prevents.c), one a secret in a volume with a fixed view (t_prevents_secret.c), and one more time than a run has (t_prevents_views.c). The last two are
  * about repairs (t_prevents_seals.c). One wants a log to end between the positions of a repaired copy and those of its source. The other wants a repair of files that
  * have another version at every source, and that lasts longer than the pause after it (seed 18044325201831).
- * Nobody puts a server back here when the upgrade is being finished (t_prevents_versions.c). The last is about keys of servers, and none are here (t_prevents_members.c).
+ * Nobody puts a server back here when the upgrade is being finished (t_prevents_versions.c). One is about keys of servers, and none are here (t_prevents_members.c).
+ * Of the settings only the lease is set here, and a voter that starts seldom is the one whose long grant still runs (t_prevents_settings.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_NOT_ACKED,
@@ -441,7 +446,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
 				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD, F_VERSION_UNKNOWN,
-				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE };
+				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_ENDS_AT_ONCE };
 
 static bool is_elsewhere(uint32_t fault)
 {

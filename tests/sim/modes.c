@@ -357,6 +357,14 @@ static void tune_releases(struct plan *p, struct rng *r)
 		p->trouble_every_us *= 4;
 }
 
+static void tune_settings(struct plan *p, struct rng *r)
+{
+	static void (*const kinds[])(struct plan *, struct rng *) = { tune_views, tune_views_power, tune_views_restart, tune_views_cut, tune_views_stop };
+
+	kinds[rng_below(r, sizeof(kinds) / sizeof(kinds[0]))](p, r);
+	p->secret = p->settings = true;
+}
+
 const struct mode modes[] = {
 	{ "random", NULL, NULL, tune_random, "everything at random" },
 	{ "calm", NULL, NULL, tune_calm, "everything at random, no faults" },
@@ -556,6 +564,7 @@ const struct mode named_modes[] = {
 	{ "views-full-one", FULL_TREE, FULL_TEXT, tune_views_full_one, "the same, one disk at a time, nothing else: taken out in time" },
 	{ "seals-full", FULL_TREE, FULL_TEXT, tune_seals_full, "the same, and logs end" },
 	{ "releases", NULL, NULL, tune_releases, "servers are replaced by the next release and put back, and upgrades finished (log 6.16)" },
+	{ "settings", NULL, NULL, tune_settings, "the volume's lease is set to other values (log 6.17)" },
 	{ "secret", NULL, NULL, tune_secret, "views, members, lost disks: all who serve have the same secret (log 6.13)" },
 };
 const uint32_t nnamed_modes = sizeof(named_modes) / sizeof(named_modes[0]);

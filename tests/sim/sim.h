@@ -99,6 +99,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	bool reconfigure; /* a majority is lost for good, and an administrator says who goes on (reconfigure.c) */
 	bool liar; /* one server speaks for others (liar.c) */
 	bool releases; /* servers are replaced by the next release, and put back (releases.c) */
+	bool settings; /* the lease is set to other values (settings.c) */
 	uint64_t away_us; /* one server is cut off soon after the start for so long; 0 = none */
 	uint32_t keep; /* entries of all logs together that a server keeps for those who are away; 0 = any number */
 	/* a real store; segment_bytes 0: none */
@@ -420,7 +421,7 @@ struct totals {
 	uint64_t deaths_to_come; /* a copy was made anew without what its source had deleted, and it had not made yet */
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t added, taken_out, new_disks;
-	uint64_t replaced, upgrades;
+	uint64_t replaced, upgrades, settings_changed;
 	uint64_t reconfigured, reconf_words, reconf_late, reconf_as_is; /* views; sets said; who came back with its old store; copies taken as they are */
 	uint64_t store_starts, store_checkpoints, store_tells, store_behind, store_torn, store_closes, store_open_dies, store_halts;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
@@ -652,6 +653,12 @@ void release_started(struct server *v); /* its core has all rows */
 void release_travels(struct sim *s, nfs4r_server_id from, nfs4r_server_id to, struct nfs4r_msg *m);
 void release_check(struct sim *s, const struct nfs4r_view *base, const struct nfs4r_view *w);
 void releases_print(const struct totals *t);
+
+/* ---- settings.c ---- */
+
+void settings_begin(struct sim *s);
+void settings_check(struct sim *s, const struct nfs4r_view *base, const struct nfs4r_view *w);
+void settings_print(const struct totals *t);
 
 /* ---- reconfigure.c ------------------------------------------------------------------------------------ */
 

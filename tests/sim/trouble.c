@@ -502,6 +502,8 @@ void trouble_begin(struct sim *s)
 		liar_begin(s);
 	if (p->releases)
 		releases_begin(s);
+	if (p->settings)
+		settings_begin(s);
 	if (p->give_up_us)
 		sim_at(s, s->now + p->give_up_us, administer, NULL, 0, 0);
 	if (p->away_us)

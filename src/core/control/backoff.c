@@ -137,7 +137,7 @@ void control_holdoff_set(struct nfs4r_core *c, const struct own *ow)
 /* A revoke of @dir and all below. The next one comes after repeat_ms, if it is still wanted. */
 void control_holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
-	uint64_t until = c->now + c->cfg.repeat_ms + control_holdoff_ms(c);
+	uint64_t until = c->now + state_repeat_ms(c) + control_holdoff_ms(c);
 
 	if (control_mark_find(c->control.clearing, dir) || HASH_COUNT(c->control.clearing) < CLEARING_MAX)
 		control_mark_get(&c->control.clearing, dir)->value = until;

@@ -46,7 +46,7 @@ bool control_deferred_keep(struct nfs4r_core *c, nfs4r_server_id from, const str
 	if (!e) {
 		e = out_xcalloc(1, sizeof(*e));
 		e->from = from;
-		e->until = c->now + c->cfg.repeat_ms / NACK_REPEAT_DIV;
+		e->until = c->now + state_repeat_ms(c) / NACK_REPEAT_DIV;
 		DL_APPEND(c->control.deferred, e);
 		c->control.nearly++;
 		c->st.proposals_deferred++;

@@ -113,7 +113,7 @@ void control_announce_timers(struct nfs4r_core *c)
 	uint32_t n;
 
 	if (c->control.to_say && quorum_away(c)) { /* nothing new can be had from all: what is under these controls would stand still */
-		out_timer_at(c, c->now + c->cfg.repeat_ms);
+		out_timer_at(c, c->now + state_repeat_ms(c));
 		return;
 	}
 	while ((n = take(c, due, &dirs)) > 0) {

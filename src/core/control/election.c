@@ -98,7 +98,7 @@ struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_co
 	asking_in(c, ow);
 	c->st.elections++;
 	ow->asked_ms = c->now;
-	ask_at(c, ow, c->now + c->cfg.repeat_ms);
+	ask_at(c, ow, c->now + state_repeat_ms(c));
 	ask(c, ow, servers_of(c));
 	control_election_check_win(c, ow);
 	return ow;
@@ -409,8 +409,8 @@ void control_election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const 
 		control_claim_abort(c, ow);
 		return;
 	}
-	if (c->now + c->cfg.repeat_ms / NACK_REPEAT_DIV < ow->ask_next)
-		ask_at(c, ow, c->now + c->cfg.repeat_ms / NACK_REPEAT_DIV);
+	if (c->now + state_repeat_ms(c) / NACK_REPEAT_DIV < ow->ask_next)
+		ask_at(c, ow, c->now + state_repeat_ms(c) / NACK_REPEAT_DIV);
 }
 
 /* The peer applied something: what was unknown to it may be known now. */
@@ -455,7 +455,7 @@ void control_elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs
 		if (!ow->ask_prev && !quorum_is_all(c, ow->acks)) {
 			asking_in(c, ow);
 			ow->asked_ms = c->now;
-			ask_at(c, ow, c->now + c->cfg.repeat_ms);
+			ask_at(c, ow, c->now + state_repeat_ms(c));
 		}
 		control_election_check_win(c, ow);
 	}
@@ -476,7 +476,7 @@ void control_claim_restart(struct nfs4r_core *c, struct own *ow)
 	if (cl->kind == NFS4R_PROPOSED && !quorum_is_all(c, ow->acks)) {
 		asking_in(c, ow);
 		ow->asked_ms = c->now;
-		ask_at(c, ow, c->now + c->cfg.repeat_ms);
+		ask_at(c, ow, c->now + state_repeat_ms(c));
 	}
 	if (announced)
 		control_claim_start_closing(c, ow);
@@ -526,12 +526,12 @@ void control_election_timers(struct nfs4r_core *c)
 			out_timer_at(c, ow->deadline);
 		}
 		if (c->now >= ow->ask_next) {
-			bool all = c->now >= ow->asked_ms + c->cfg.repeat_ms;
+			bool all = c->now >= ow->asked_ms + state_repeat_ms(c);
 
 			ask(c, ow, all ? servers_of(c) : ow->nacked);
 			if (all)
 				ow->asked_ms = c->now;
-			ow->ask_next = c->now + c->cfg.repeat_ms;
+			ow->ask_next = c->now + state_repeat_ms(c);
 		}
 		out_timer_at(c, ow->ask_next);
 	}

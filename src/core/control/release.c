@@ -506,7 +506,7 @@ static bool pick_new(const struct nfs4r_core *c, struct own *ow)
 
 static bool pick_due(const struct nfs4r_core *c, struct own *ow)
 {
-	return c->now >= ow->sent_ms + c->cfg.repeat_ms;
+	return c->now >= ow->sent_ms + state_repeat_ms(c);
 }
 
 static bool pick_all(const struct nfs4r_core *c, struct own *ow)
@@ -539,7 +539,7 @@ void control_release_flush(struct nfs4r_core *c)
 		send_releases(c, s, ow, pick_new);
 	mark_sent(c, ow, pick_new);
 	if (c->control.release_at <= c->now)
-		c->control.release_at = c->now + c->cfg.repeat_ms;
+		c->control.release_at = c->now + state_repeat_ms(c);
 	out_timer_at(c, c->control.release_at);
 }
 
@@ -651,7 +651,7 @@ void control_release_timers(struct nfs4r_core *c)
 		EACH_MEMBER(c, s)
 			send_releases(c, s, c->control.released, pick_due);
 		mark_sent(c, c->control.released, pick_due);
-		c->control.release_at = c->now + c->cfg.repeat_ms;
+		c->control.release_at = c->now + state_repeat_ms(c);
 	}
 	if (c->control.released)
 		out_timer_at(c, c->control.release_at);

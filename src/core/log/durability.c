@@ -55,7 +55,7 @@ bool log_needs_quorum(const struct nfs4r_core *c, const struct nfs4r_op *op)
 {
 	if (FAULT(F_NOT_QUORUM_DURABLE) || op->type == NFS4R_OP_CLOSE || op->type == NFS4R_OP_CLAIM)
 		return false;
-	switch (c->cfg.durability) {
+	switch (state_durability(c)) {
 	case NFS4R_DURABILITY_MAJORITY:
 		return true;
 	case NFS4R_DURABILITY_COMMIT:
@@ -110,7 +110,7 @@ void log_quorum_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *o
 	nfs4r_lsn lsn = newest(c, oid);
 	struct quorum_wait *h;
 
-	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || log_is_quorum_durable(c, lsn) || FAULT(F_NOT_QUORUM_DURABLE)) {
+	if (state_durability(c) == NFS4R_DURABILITY_LOCAL || log_is_quorum_durable(c, lsn) || FAULT(F_NOT_QUORUM_DURABLE)) {
 		give(c, id);
 		return;
 	}
@@ -140,7 +140,7 @@ static void end_is_quorum_durable(struct nfs4r_core *c, nfs4r_lsn until)
  */
 bool log_quorum_doubt_cleared(struct nfs4r_core *c)
 {
-	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || FAULT(F_VOTERS_NOT_DURABLE))
+	if (state_durability(c) == NFS4R_DURABILITY_LOCAL || FAULT(F_VOTERS_NOT_DURABLE))
 		return true;
 	if (quorum_durable_by(c, c->self, voters(c) - (voters(c) - 1) / 2 - (c->view.adopted.members != c->view.adopted.voters)) >= c->log.quorum.top)
 		return true;
@@ -148,9 +148,25 @@ bool log_quorum_doubt_cleared(struct nfs4r_core *c)
 	return false;
 }
 
+/* Log 6.17: what was answered by an older Durability, or may have been, is on the disks of a majority. What is missing is asked for. */
+bool log_quorum_backs(struct nfs4r_core *c)
+{
+	if (state_durability(c) == NFS4R_DURABILITY_LOCAL || state_ends_logs(c) || log_is_quorum_durable(c, c->log.quorum.backed))
+		return true;
+	log_quorum_wait(c, c->log.quorum.backed);
+	return false;
+}
+
+/* Another Durability counts from now on. */
+void log_quorum_changed(struct nfs4r_core *c)
+{
+	c->log.quorum.backed = c->log.logs[c->self].received;
+	c->dirty |= DIRTY_REPLY;
+}
+
 void log_quorum_run(struct nfs4r_core *c)
 {
-	nfs4r_lsn durable = c->cfg.durability == NFS4R_DURABILITY_LOCAL ? 0 : quorum_durable_until(c, c->self);
+	nfs4r_lsn durable = state_durability(c) == NFS4R_DURABILITY_LOCAL ? 0 : quorum_durable_until(c, c->self);
 
 	if (durable > c->log.quorum.top)
 		c->log.quorum.top = durable;
@@ -210,4 +226,5 @@ void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint6
 void log_quorum_started(struct nfs4r_core *c)
 {
 	c->log.quorum.top = c->log.logs[c->self].stable;
+	c->log.quorum.backed = c->log.logs[c->self].received;
 }

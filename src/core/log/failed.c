@@ -16,7 +16,7 @@ void log_trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status 
 		return;
 	p->failed_ms = c->now ? c->now : 1;
 	c->log.nfailed++;
-	out_timer_at(c, c->now + c->cfg.lease_ms / 2);
+	out_timer_at(c, c->now + state_lease_ms(c) / 2);
 }
 
 /* It is applied, or is given back. */

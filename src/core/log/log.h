@@ -35,6 +35,8 @@ void log_quorum_run(struct nfs4r_core *c);
 void log_quorum_has_all(struct nfs4r_core *c);
 void log_quorum_flush(struct nfs4r_core *c);
 bool log_quorum_doubt_cleared(struct nfs4r_core *c);
+bool log_quorum_backs(struct nfs4r_core *c);
+void log_quorum_changed(struct nfs4r_core *c);
 void log_quorum_started(struct nfs4r_core *c);
 void log_quorum_fini(struct nfs4r_core *c);
 

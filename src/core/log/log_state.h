@@ -104,6 +104,7 @@ struct quorum_state { /* durability.c */
 	nfs4r_lsn wanted; /* and are to be, up to here */
 	struct quorum_wait *waits;
 	nfs4r_lsn top; /* what may have been called held so far */
+	nfs4r_lsn backed; /* up to here answers may have been given by an older Durability (log 6.17) */
 	uint32_t nmarks;
 	struct {
 		nfs4r_lsn lsn; /* own entries from here on were made at or after */

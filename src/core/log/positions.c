@@ -50,7 +50,7 @@ void log_cross(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 	if (l->stable > seal) /* else it is what it was: entries up to the seal may be lost with the machine until a checkpoint says more */
 		l->stable = seal;
 	state_log_want(c, log, l->applied);
-	if (c->cfg.durability != NFS4R_DURABILITY_LOCAL && l->hurry < l->applied)
+	if (state_durability(c) != NFS4R_DURABILITY_LOCAL && l->hurry < l->applied)
 		l->hurry = l->applied; /* an answer here or at another member may wait for what the log has (log 5.6) */
 	state_log_heard(c, log, l->applied);
 	l->waits = l->pull_from = 0;

@@ -223,7 +223,7 @@ void log_pull(struct nfs4r_core *c, nfs4r_server_id log)
 	l->pull_from = l->received + 1;
 	l->pull_to = to;
 	note_pulled(c, log, to);
-	l->pull_at = c->now + c->cfg.repeat_ms / 4;
+	l->pull_at = c->now + state_repeat_ms(c) / 4;
 	m = out_msg(c, NFS4R_MSG_PULL);
 	m->pull.log = log;
 	m->pull.from = l->pull_from;
@@ -401,7 +401,7 @@ void log_peer_forget(struct nfs4r_core *c, nfs4r_server_id s)
 void log_heartbeat(struct nfs4r_core *c)
 {
 	if (c->now >= c->log.heartbeat_at) {
-		c->log.heartbeat_at = c->now + c->cfg.repeat_ms;
+		c->log.heartbeat_at = c->now + state_repeat_ms(c);
 		if (!c->halted)
 			EACH_PEER(c, s)
 				log_send_positions(c, s);
@@ -421,7 +421,7 @@ static void raise(nfs4r_lsn *p, nfs4r_lsn v)
 /* Some answer may wait for what others have on disk (log 5.1, 5.6); with `local` none does. */
 static uint32_t dirty_by_stable(const struct nfs4r_core *c)
 {
-	return c->log.quorum.asked || c->log.quorum.waits || (c->ops.answering && c->cfg.durability != NFS4R_DURABILITY_LOCAL) ? DIRTY_REPLY : 0;
+	return c->log.quorum.asked || c->log.quorum.waits || (c->ops.answering && state_durability(c) != NFS4R_DURABILITY_LOCAL) ? DIRTY_REPLY : 0;
 }
 
 static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_log_position *q)
@@ -469,7 +469,7 @@ static void given_back(const struct nfs4r_core *c, struct peer *p, nfs4r_lsn rec
 	}
 	if (!p->less_ms)
 		p->less_ms = c->now ? c->now : 1;
-	if (c->now < p->less_ms + c->cfg.repeat_ms)
+	if (c->now < p->less_ms + state_repeat_ms(c))
 		return;
 	p->less_ms = 0;
 	p->received[c->self] = received;
@@ -525,7 +525,7 @@ void log_positions_taken(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	state_log_heard(c, from, m->positions.own_end);
 	if (m->positions.want_stable)
 		state_log_want(c, from, m->positions.own_end);
-	if (m->positions.wanted && c->cfg.durability != NFS4R_DURABILITY_LOCAL)
+	if (m->positions.wanted && state_durability(c) != NFS4R_DURABILITY_LOCAL)
 		raise(&l->hurry, m->positions.own_end);
 	if (m->positions.all_stable > l->truncated) {
 		nfs4r_lsn until = m->positions.all_stable < l->stable ? m->positions.all_stable : l->stable;

@@ -88,10 +88,10 @@ nfs4r_servers log_retention_slow(struct nfs4r_core *c)
 		}
 		if (!p->slow_ms)
 			p->slow_ms = c->now ? c->now : 1;
-		if (c->now >= p->slow_ms + c->cfg.silence_ms)
+		if (c->now >= p->slow_ms + state_silence_ms(c))
 			set |= NFS4R_BIT(s);
 		else
-			out_timer_at(c, p->slow_ms + c->cfg.silence_ms);
+			out_timer_at(c, p->slow_ms + state_silence_ms(c));
 	}
 	if (set) {
 		out_servers_text(set, names, sizeof(names));
@@ -163,10 +163,10 @@ void log_retention_look(struct nfs4r_core *c)
 			if (nobody_has_next(c, log))
 				late |= NFS4R_BIT(log);
 	if (!c->log.late)
-		c->log.late_ms = c->now + c->cfg.repeat_ms;
+		c->log.late_ms = c->now + state_repeat_ms(c);
 	c->log.late = late;
 	if (late)
-		out_timer_at(c, c->log.late_ms > c->now ? c->log.late_ms : c->now + c->cfg.repeat_ms);
+		out_timer_at(c, c->log.late_ms > c->now ? c->log.late_ms : c->now + state_repeat_ms(c));
 }
 
 /* ---- for people ---------------------------------------------------------------------------- */

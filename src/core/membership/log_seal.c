@@ -81,7 +81,7 @@ bool view_seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v)
 		all = false;
 		if ((s != c->self || c->recovering) && c->log.logs[s].received < last->lsn)
 			log_pull(c, s);
-		out_timer_at(c, c->now + c->cfg.repeat_ms / 4 + 1);
+		out_timer_at(c, c->now + state_repeat_ms(c) / 4 + 1);
 	}
 	return all;
 }

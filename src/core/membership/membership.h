@@ -30,7 +30,7 @@ void view_peer_joined(struct nfs4r_core *c, nfs4r_server_id s);
 void view_peer_incomplete(struct nfs4r_core *c, nfs4r_server_id s); /* it has not all rows any more */
 
 /* server_keys.c: the keys of the servers (log 6.18) */
-void view_keys_set(struct nfs4r_core *c, const struct nfs4r_event *ev);
+void view_server_keys_set(struct nfs4r_core *c, const struct nfs4r_event *ev);
 
 /* view.c: the active view, leases */
 void view_restored(struct nfs4r_core *c, const struct view_row *r);
@@ -58,8 +58,10 @@ void view_propose_accepted_here(struct nfs4r_core *c, uint64_t num); /* and that
 void view_propose_abandon(struct nfs4r_core *c, nfs4r_server_id s);
 
 /* volume_settings.c: the volume's protocol and disk format (log 6.16) */
-bool view_settings_restored(struct nfs4r_core *c, uint64_t view, const struct nfs4r_volume_settings *s); /* false: no room for it */
+bool view_settings_restored(struct nfs4r_core *c, uint64_t view, const struct nfs4r_volume_settings *s, uint32_t longest_ms); /* false: no room for it */
 void view_settings_finish(struct nfs4r_core *c);
+void view_settings_set(struct nfs4r_core *c, enum nfs4r_volume_key key, uint32_t value);
+void view_settings_on_disk(struct nfs4r_core *c, uint64_t num); /* the adopted view, if that is its number */
 
 /* volume_secret.c */
 void view_secret_started(struct nfs4r_core *c);

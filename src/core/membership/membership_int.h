@@ -38,13 +38,14 @@ void view_books_clean(struct nfs4r_core *c);
 void view_books_started(struct nfs4r_core *c);
 
 /* server_keys.c: the keys of the servers (log 6.18) */
-nfs4r_server_id view_keys_wanted(struct nfs4r_core *c); /* a view is wanted for that server's */
-void view_keys_into(const struct nfs4r_core *c, nfs4r_server_id s, struct nfs4r_view *v); /* of a view that is being made and has addresses */
-void view_keys_adopted(struct nfs4r_core *c);
+nfs4r_server_id view_server_keys_wanted(struct nfs4r_core *c); /* a view is wanted for that server's */
+void view_server_keys_into(const struct nfs4r_core *c, nfs4r_server_id s, struct nfs4r_view *v); /* of a view that is being made and has addresses */
+void view_server_keys_adopted(struct nfs4r_core *c);
 
 /* view.c: the active view, leases */
+uint64_t view_wait_ms(const struct nfs4r_core *c, uint64_t lease_ms); /* T_G of log 6.7 for such a lease */
 uint64_t view_highest(const struct nfs4r_core *c);
-uint64_t view_grant_ms(const struct nfs4r_core *c);
+uint64_t view_grant_ms(const struct nfs4r_core *c); /* the longest that may still run at another server */
 void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v);
 void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vote *v);
 void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
@@ -74,8 +75,18 @@ void view_settings_clean(struct nfs4r_core *c);
 void view_settings_started(struct nfs4r_core *c);
 bool view_settings_refuse(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v); /* it is not accepted: that is in the log */
 void view_settings_into(const struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v); /* of a view that is being made */
-bool view_settings_wanted(struct nfs4r_core *c, struct nfs4r_volume_settings *to); /* a view is wanted for it */
+bool view_settings_wanted(struct nfs4r_core *c, struct nfs4r_volume_settings *to); /* a view is wanted for what an administrator asked for here */
+bool view_settings_bare(const struct nfs4r_core *c); /* a view is wanted, so that they are said at all */
+bool view_settings_ends_wanted(const struct nfs4r_core *c, struct nfs4r_volume_settings *to); /* and one by which logs end */
+void view_settings_timers(struct nfs4r_core *c);
 void view_settings_adopted(struct nfs4r_core *c, const struct nfs4r_view *old);
+
+/* volume_keys.c: what nfs4rctl set changes (log 6.17) */
+void view_keys_started(struct nfs4r_core *c);
+void view_keys_first(const struct nfs4r_core *c, struct nfs4r_volume_keys *k);
+bool view_keys_wanted(struct nfs4r_core *c, struct nfs4r_volume_settings *to);
+void view_keys_adopted(struct nfs4r_core *c, const struct nfs4r_view *old);
+void view_keys_saved(struct nfs4r_core *c);
 
 /* volume_secret.c */
 bool view_secret_wanted(const struct nfs4r_core *c); /* a view is wanted for it */

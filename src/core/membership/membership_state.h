@@ -39,6 +39,7 @@ struct proposal { /* of this server; num = 0: none */
 struct settings_row { /* row 'W': the settings of the view with that number */
 	uint64_t view; /* 0: this place is free */
 	struct nfs4r_volume_settings settings;
+	uint32_t longest_ms; /* of struct view, as it was then */
 };
 
 struct address_table_rows { /* rows 'B': the addresses and keys of the view with that number */
@@ -51,6 +52,8 @@ struct change { /* reconfig.c, server_keys.c: what an administrator asked for; i
 	nfs4r_server_id add, remove, rekey; /* 0: nothing */
 	bool abandon;
 	bool finish; /* volume_settings.c: an upgrade */
+	enum nfs4r_volume_key key; /* volume_settings.c: gets `value`; 0: none */
+	uint32_t value;
 	uint32_t nall;
 	struct nfs4r_address all[NFS4R_SERVERS_MAX];
 	char waits[NFS4R_CORE_TEXT];
@@ -95,6 +98,9 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	uint32_t nadopted, naccepted; /* start: addresses in the books of these two, as row 'V' says */
 	struct address_table_rows books[ADDRESS_TABLES_MAX];
 	struct settings_row settings[SETTINGS_ROWS_MAX];
+	/* Log 6.17: leases of this length are granted; a longer one of before may still run, until then (0: none). */
+	uint32_t grants_ms, longest_ms;
+	uint64_t longest_until;
 	/* of state/ */
 	bool ready; /* a member that is complete; or views are off */
 };

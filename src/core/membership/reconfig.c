@@ -105,7 +105,7 @@ void view_books_started(struct nfs4r_core *c)
 /* What this server counts on a majority for counts on one of this view's voters. */
 bool view_is_confirmed(struct nfs4r_core *c)
 {
-	return c->view.ready && (control_elections_decided(c) || FAULT(F_VOTERS_UNACKED)) && log_quorum_doubt_cleared(c);
+	return c->view.ready && (control_elections_decided(c) || FAULT(F_VOTERS_UNACKED)) && log_quorum_doubt_cleared(c) && log_quorum_backs(c);
 }
 
 /* All members have arrived in the adopted view. */
@@ -164,7 +164,7 @@ static bool may_go(struct nfs4r_core *c, nfs4r_server_id x)
 static void leave(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *seal)
 {
 	nfs4r_server_id x = c->change.remove;
-	bool local = c->cfg.durability == NFS4R_DURABILITY_LOCAL;
+	bool local = !state_ends_logs(c);
 
 	if (!may_go(c, x)) /* else it would come back before it is taken out, again and again */
 		return;
@@ -187,7 +187,7 @@ static void end_log(struct nfs4r_core *c, nfs4r_servers *seal)
 	nfs4r_server_id x = c->change.remove;
 	bool sure, claimed = state_memory_claimed(c, x, &sure);
 
-	if (c->cfg.durability != NFS4R_DURABILITY_LOCAL || c->change.abandon)
+	if (state_ends_logs(c) || c->change.abandon)
 		*seal |= NFS4R_BIT(x);
 	else if (claimed)
 		refuse_removal(c, "it has controls (again): stop it and wait, or use --abandon to lose the updates that only it has");
@@ -263,7 +263,7 @@ void view_member_view_of(const struct nfs4r_core *c, const struct proposal *p, s
 			put_in(v, address_of(&c->change, s));
 	}
 	if (p->rekey)
-		view_keys_into(c, p->rekey, v);
+		view_server_keys_into(c, p->rekey, v);
 	if (p->out) {
 		nfs4r_lsn begin = state_seal_begin(v, p->out);
 
@@ -282,7 +282,7 @@ static void peer_is_new(struct nfs4r_core *c, nfs4r_server_id s)
 	view_peer_forget(c, s);
 	view_believe_forget(c, s);
 	p->beats = p->judged = p->complete = p->joining = p->caught_up = false;
-	p->view = p->promised = p->confirmed = p->granted_t = p->lease_until = p->reconf_epoch = p->reconf_set = 0;
+	p->view = p->promised = p->confirmed = p->granted_t = p->granted_until = p->lease_until = p->reconf_epoch = p->reconf_set = 0;
 	p->hears = p->claims = 0;
 	p->heard_ms = p->counted_ms = p->unready_ms = c->now;
 }
@@ -314,7 +314,7 @@ void view_member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 		ch->add = 0;
 	if (!(v->servers & NFS4R_BIT(ch->remove)))
 		ch->remove = 0;
-	view_keys_adopted(c);
+	view_server_keys_adopted(c);
 	if (ch->remove && !are_enough_without(c, ch->remove) && !FAULT(F_REMOVAL_STAYS))
 		refuse_removal(c, too_few_remain);
 	if (!(v->servers & NFS4R_BIT(c->self)))
@@ -356,7 +356,7 @@ enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id
 enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool abandon, uint64_t *lost, char *why, size_t why_len)
 {
 	const char *text = not_now(c, s);
-	bool local = c->cfg.durability == NFS4R_DURABILITY_LOCAL;
+	bool local = !state_ends_logs(c);
 
 	*lost = 0;
 	if (!text && s == c->self)

@@ -115,7 +115,7 @@ static bool is_done(const struct nfs4r_core *c)
 }
 
 /* A view is wanted for that server's keys; 0: none. If another view came in between, who asked asks again: other changes do not wait for a server that is away. */
-nfs4r_server_id view_keys_wanted(struct nfs4r_core *c)
+nfs4r_server_id view_server_keys_wanted(struct nfs4r_core *c)
 {
 	struct change *ch = &c->change;
 	char why[NFS4R_CORE_TEXT];
@@ -125,7 +125,7 @@ nfs4r_server_id view_keys_wanted(struct nfs4r_core *c)
 	return ch->rekey;
 }
 
-void view_keys_into(const struct nfs4r_core *c, nfs4r_server_id s, struct nfs4r_view *v)
+void view_server_keys_into(const struct nfs4r_core *c, nfs4r_server_id s, struct nfs4r_view *v)
 {
 	const struct nfs4r_address *then = wanted(c);
 
@@ -137,7 +137,7 @@ void view_keys_into(const struct nfs4r_core *c, nfs4r_server_id s, struct nfs4r_
 	}
 }
 
-void view_keys_adopted(struct nfs4r_core *c)
+void view_server_keys_adopted(struct nfs4r_core *c)
 {
 	if (c->change.rekey && (!(c->view.adopted.servers & NFS4R_BIT(c->change.rekey)) || is_done(c)))
 		c->change.rekey = 0;
@@ -145,7 +145,7 @@ void view_keys_adopted(struct nfs4r_core *c)
 
 /* ---- the door ---- */
 
-void view_keys_set(struct nfs4r_core *c, const struct nfs4r_event *ev)
+void view_server_keys_set(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	const struct nfs4r_address *a = ev->nall <= NFS4R_SERVERS_MAX ? entry_of(ev->all, ev->nall, ev->peer) : NULL;
 	struct change *ch = &c->change;

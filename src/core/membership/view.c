@@ -20,11 +20,18 @@
  */
 #include "core/membership/membership_int.h"
 
-uint64_t view_grant_ms(const struct nfs4r_core *c) /* T_G of log 6.7 */
+uint64_t view_wait_ms(const struct nfs4r_core *c, uint64_t lease_ms) /* T_G of log 6.7 */
 {
-	uint64_t r = c->cfg.drift_permille;
+	uint64_t r = state_drift_permille(c);
 
-	return ((uint64_t)c->cfg.lease_ms * (1000 + r) + 999 - r) / (1000 - r) + 1;
+	return (lease_ms * (1000 + r) + 999 - r) / (1000 - r) + 1;
+}
+
+uint64_t view_grant_ms(const struct nfs4r_core *c)
+{
+	uint32_t now = state_lease_ms(c);
+
+	return view_wait_ms(c, c->view.longest_ms > now && !FAULT(F_START_SHORT) ? c->view.longest_ms : now);
 }
 
 void view_save(struct nfs4r_core *c)
@@ -85,17 +92,18 @@ static uint64_t lease_end(const struct nfs4r_core *c)
 	if (!need)
 		return UINT64_MAX; /* it is the only one */
 	EACH_OF(voters & ~NFS4R_BIT(c->self), s) {
-		t = c->peers[s].granted_t;
+		t = c->peers[s].granted_until;
 		for (i = n++; i > 0 && best[i - 1] < t; i--)
 			best[i] = best[i - 1];
 		best[i] = t;
 	}
-	t = n >= need ? best[need - 1] : 0;
-	return t ? t + c->cfg.lease_ms : 0;
+	return n >= need ? best[need - 1] : 0;
 }
 
-static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
+/* For as long as the voter says, since it waits for that (log 6.17). */
+static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t, uint32_t lease_ms)
 {
+	uint64_t until = t + (FAULT(F_LEASE_BY_VIEW) ? state_lease_ms(c) : lease_ms);
 	bool was = state_lease_valid(c);
 
 	if ((!state_memory_counts(c, from) && !FAULT(F_FORGOT_GRANTS)) || t > c->now || t <= c->peers[from].granted_t)
@@ -103,6 +111,8 @@ static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
 	if (t < c->view.started_ms && !FAULT(F_GRANT_OF_OLD_START)) /* to a start that may have given its lease back (log 6.11) */
 		return;
 	c->peers[from].granted_t = t;
+	if (until > c->peers[from].granted_until)
+		c->peers[from].granted_until = until;
 	c->view.lease_until = lease_end(c);
 	if (!was && state_lease_valid(c))
 		c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;
@@ -250,6 +260,7 @@ bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_m
 static void grant(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct peer *p = &c->peers[from];
+	uint64_t until = c->now + view_wait_ms(c, c->view.grants_ms);
 	struct nfs4r_msg *a;
 
 	view_reconf_on_heartbeat(c, from, m);
@@ -260,7 +271,9 @@ static void grant(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r
 		return;
 	a = out_msg(c, NFS4R_MSG_GRANT);
 	a->grant.clock_ms = m->heartbeat.clock_ms;
-	p->lease_until = c->now + view_grant_ms(c);
+	a->grant.lease_ms = c->view.grants_ms;
+	if (until > p->lease_until || FAULT(F_GRANT_SHORTENS)) /* a longer one of before may still run */
+		p->lease_until = until;
 	p->granted = (struct start){ m->heartbeat.inc, m->heartbeat.inc_random, 0 };
 	out_send(c, from, a, false);
 }
@@ -289,7 +302,7 @@ void view_tell_servers(struct nfs4r_core *c, const struct nfs4r_view *old)
 
 	EACH_OF(old->servers & ~v->servers & ~NFS4R_BIT(c->self), s)
 		view_send(c, s); /* it may not hear it from anybody else */
-	if (old->settings.protocol != v->settings.protocol || old->settings.disk_format != v->settings.disk_format || old->servers != v->servers || old->nbook != v->nbook || memcmp(old->addresses, v->addresses, v->nbook * sizeof(v->addresses[0])))
+	if (!nfs4r_volume_settings_equal(&old->settings, &v->settings) || old->servers != v->servers || old->nbook != v->nbook || memcmp(old->addresses, v->addresses, v->nbook * sizeof(v->addresses[0])))
 		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SERVERS });
 }
 
@@ -310,7 +323,7 @@ void view_peers_adopted(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 		if ((anew | removed) & NFS4R_BIT(s))
 			c->peers[s].complete = false;
 		if ((removed & NFS4R_BIT(s)) && state_view_hears(c, s))
-			c->peers[s].back_ms = c->now + c->cfg.silence_ms;
+			c->peers[s].back_ms = c->now + state_silence_ms(c);
 	}
 }
 
@@ -321,7 +334,7 @@ static void calm_after_same(struct nfs4r_core *c, const struct nfs4r_view *old, 
 
 	c->view.gaps = false;
 	if (gaps && v->members == old->members && v->open == old->open && v->voters == old->voters && v->servers == old->servers && v->epoch == old->epoch)
-		c->view.calm_ms = c->now + c->cfg.lease_ms / 2 + 2 * APPLY_RETRY_MS; /* an update that could not be applied is tried every second */
+		c->view.calm_ms = c->now + state_lease_ms(c) / 2 + 2 * APPLY_RETRY_MS; /* an update that could not be applied is tried every second */
 }
 
 void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
@@ -360,6 +373,7 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 		w->complete = false;
 	view_reconf_adopted(c);
 	view_save(c);
+	view_keys_saved(c);
 	c->membership_port.view_adopted(c, &old, removed, anew);
 }
 
@@ -592,7 +606,7 @@ static bool send_confirmed(struct nfs4r_core *c)
 	}
 	if (!w->confirmed_sent || c->now < w->confirm_at)
 		return false;
-	w->confirm_at = c->now + c->cfg.silence_ms;
+	w->confirm_at = c->now + state_silence_ms(c);
 	return true;
 }
 
@@ -605,10 +619,11 @@ void view_timers(struct nfs4r_core *c)
 	if (!state_views_on(c))
 		return;
 	if (c->now >= w->beat_at && !c->halted) { /* one that halted goes silent, and is removed */
-		w->beat_at = c->now + (c->cfg.lease_ms + 3) / 4;
+		w->beat_at = c->now + (state_lease_ms(c) + 3) / 4;
 		beat(c, send_confirmed(c));
 	}
-	out_timer_at(c, w->beat_at > c->now ? w->beat_at : c->now + c->cfg.lease_ms);
+	out_timer_at(c, w->beat_at > c->now ? w->beat_at : c->now + state_lease_ms(c));
+	view_settings_timers(c);
 	view_believe_run(c);
 	try_vote(c);
 	view_propose_timers(c);
@@ -616,13 +631,13 @@ void view_timers(struct nfs4r_core *c)
 
 void view_started(struct nfs4r_core *c)
 {
-	state_view_set_ready(c);
+	c->view.started_ms = c->now;
 	view_books_started(c);
 	view_settings_started(c);
+	state_view_set_ready(c);
 	log_quorum_started(c);
-	if (c->view.adopted.nbook)
+	if (c->view.adopted.nbook || c->view.adopted.settings.keys.durability)
 		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SERVERS });
-	c->view.started_ms = c->now;
 	view_believe_started(c);
 	EACH_PEER(c, s)
 		c->peers[s].heard_ms = c->peers[s].unready_ms = c->now;
@@ -690,7 +705,7 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		view_trouble_on_halted(c, from, m);
 		break;
 	case NFS4R_MSG_GRANT:
-		on_grant(c, from, m->grant.clock_ms);
+		on_grant(c, from, m->grant.clock_ms, m->grant.lease_ms);
 		break;
 	case NFS4R_MSG_PREPARE:
 		if (is_number_of(c, from, m->prepare.num))

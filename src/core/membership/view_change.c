@@ -23,7 +23,7 @@
 void view_propose_later(struct nfs4r_core *c)
 {
 	c->view.proposal.num = 0;
-	c->view.retry_ms = c->now + c->cfg.lease_ms / 4 + c->cfg.lease_ms * c->self / 16; /* rivals come back at different times */
+	c->view.retry_ms = c->now + state_lease_ms(c) / 4 + state_lease_ms(c) * c->self / 16; /* rivals come back at different times */
 	out_timer_at(c, c->view.retry_ms);
 }
 
@@ -137,7 +137,7 @@ static bool enough_promised(const struct nfs4r_core *c, const struct proposal *p
 /* By how much later than another a voter may say that T_G is over, since its clock is the slowest. Nobody is left out for that. */
 static uint64_t clocks_apart_ms(const struct nfs4r_core *c)
 {
-	return view_grant_ms(c) * 2 * c->cfg.drift_permille / 1000;
+	return view_grant_ms(c) * 2 * state_drift_permille(c) / 1000;
 }
 
 /* It has promised late, and accepts nothing that it has not promised (log 6.14). */
@@ -210,7 +210,7 @@ void view_propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const s
 		return;
 	if (p->seal && (p->base.voters & voters & ~p->promises) && (!p->decide_ms || c->now < p->decide_ms)) { /* one of the rest may have more */
 		if (!p->decide_ms)
-			p->decide_ms = c->now + c->cfg.lease_ms / 8 + 1 + clocks_apart_ms(c);
+			p->decide_ms = c->now + state_lease_ms(c) / 8 + 1 + clocks_apart_ms(c);
 		out_timer_at(c, p->decide_ms);
 		return;
 	}
@@ -253,7 +253,7 @@ void view_propose_begin(struct nfs4r_core *c, const struct proposal *p)
 	w->plain = false;
 	w->proposal = *p;
 	w->proposal.base = FAULT(F_OWN_BASE) ? w->adopted : w->accepted;
-	w->proposal.until_ms = c->now + 2 * view_grant_ms(c) + c->cfg.silence_ms;
+	w->proposal.until_ms = c->now + 2 * view_grant_ms(c) + state_silence_ms(c);
 	out_timer_at(c, w->proposal.until_ms);
 	if (w->frozen_num < p->num)
 		w->frozen_num = p->num; /* used: not again for another change, also after a restart */
@@ -282,7 +282,7 @@ static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers ad
 	if (out)
 		p.remove |= NFS4R_BIT(out); /* it has no vote */
 	if (!w->plain)
-		p.rekey = view_keys_wanted(c);
+		p.rekey = view_server_keys_wanted(c);
 	view_propose_begin(c, &p);
 }
 
@@ -295,12 +295,12 @@ static nfs4r_servers silent(struct nfs4r_core *c, bool unready)
 
 	EACH_PEER(c, s) {
 		const struct peer *p = &c->peers[s];
-		uint64_t t = (FAULT(F_FORGOT_STAYS) ? p->heard_ms : p->counted_ms) + c->cfg.silence_ms;
+		uint64_t t = (FAULT(F_FORGOT_STAYS) ? p->heard_ms : p->counted_ms) + state_silence_ms(c);
 
 		if (!state_is_member(c, s))
 			continue;
-		if (unready && p->joining && p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms < t)
-			t = p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms;
+		if (unready && p->joining && p->unready_ms + UNREADY_SILENCES * state_silence_ms(c) < t)
+			t = p->unready_ms + UNREADY_SILENCES * state_silence_ms(c);
 		if (p->left || c->now >= t)
 			set |= NFS4R_BIT(s);
 		else
@@ -354,7 +354,7 @@ static nfs4r_servers to_seal(struct nfs4r_core *c, nfs4r_servers gone, nfs4r_ser
 {
 	nfs4r_servers outside = c->view.adopted.open & ~c->view.adopted.members;
 
-	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL)
+	if (!state_ends_logs(c))
 		return (abandoned(c) & outside) | state_memory_unclaimed(c);
 	return gone | (outside & ~add);
 }
@@ -372,7 +372,7 @@ static bool stuck_promise(struct nfs4r_core *c)
 		return false;
 	}
 	if (!c->view.stuck_ms)
-		c->view.stuck_ms = c->now + view_grant_ms(c) + c->cfg.silence_ms / 2;
+		c->view.stuck_ms = c->now + view_grant_ms(c) + state_silence_ms(c) / 2;
 	if (c->now < c->view.stuck_ms)
 		out_timer_at(c, c->view.stuck_ms);
 	return c->now >= c->view.stuck_ms;
@@ -414,7 +414,7 @@ void view_propose_consider(struct nfs4r_core *c)
 	struct nfs4r_volume_settings settings;
 	nfs4r_server_id in, out, rekey;
 	uint32_t rank = 0;
-	bool stuck_vote, bare, finish;
+	bool stuck_vote, bare, finish, ends;
 
 	if (state_reconf_reported(c)) { /* nothing else is proposed (log 9.3) */
 		view_reconf_consider(c);
@@ -440,15 +440,16 @@ void view_propose_consider(struct nfs4r_core *c)
 	view_member_consider(c, &gone, &add, &seal, &in, &out);
 	if (seal)
 		add &= ~forgetful(c); /* all members of a view that seals promise it, be it for who is taken out */
-	rekey = view_keys_wanted(c);
+	rekey = view_server_keys_wanted(c);
 	finish = view_settings_wanted(c, &settings);
+	ends = !finish && view_settings_ends_wanted(c, &settings);
 	if (w->plain) {
 		gone = add = seal = in = out = rekey = settings.protocol = 0;
 		stuck_vote = true;
 	}
-	bare = view_secret_wanted(c);
+	bare = view_secret_wanted(c) || view_settings_bare(c);
 	live = w->adopted.members & ~gone;
-	if (!gone && !add && !seal && !in && !out && !rekey && !stuck_vote && !bare && !finish) {
+	if (!gone && !add && !seal && !in && !out && !rekey && !stuck_vote && !bare && !finish && !ends) {
 		w->wanted_ms = 0;
 		return;
 	}
@@ -467,7 +468,7 @@ void view_propose_consider(struct nfs4r_core *c)
 		return;
 	}
 	if (!w->wanted_ms)
-		w->wanted_ms = c->now + (uint64_t)rank * c->cfg.silence_ms / 2;
+		w->wanted_ms = c->now + (uint64_t)rank * state_silence_ms(c) / 2;
 	if (c->now >= w->wanted_ms)
 		propose(c, gone, add, seal, in, out, &settings);
 	else

@@ -146,7 +146,7 @@ static bool goes_by(const struct nfs4r_core *c, nfs4r_server_id s, const struct 
 
 static bool may_believe(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_view *v)
 {
-	uint64_t t = c->believe.works_ms + c->cfg.silence_ms;
+	uint64_t t = c->believe.works_ms + state_silence_ms(c);
 
 	if (FAULT(F_VIEW_BELIEVED) || is_vouched(c, v))
 		return true;
@@ -166,8 +166,8 @@ static void doubt(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_vi
 {
 	char text[NFS4R_CORE_TEXT];
 
-	if (c->now < c->believe.reported_ms[s] + c->cfg.silence_ms) {
-		out_timer_at(c, c->believe.reported_ms[s] + c->cfg.silence_ms);
+	if (c->now < c->believe.reported_ms[s] + state_silence_ms(c)) {
+		out_timer_at(c, c->believe.reported_ms[s] + state_silence_ms(c));
 		return;
 	}
 	snprintf(text, sizeof(text), "reports view %llu as adopted, but no majority of the voters has confirmed that it accepted the view: ignored (log 6.14)",

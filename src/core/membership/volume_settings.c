@@ -25,27 +25,24 @@ static struct settings_row *row_of(struct view *w, uint64_t num)
 	return NULL;
 }
 
-static bool settings_equal(const struct nfs4r_volume_settings *a, const struct nfs4r_volume_settings *b)
-{
-	return a->protocol == b->protocol && a->disk_format == b->disk_format;
-}
-
 static void save(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
+	uint32_t longest_ms = v->num == c->view.adopted.num ? c->view.longest_ms : 0;
 	struct settings_row *r;
 	struct nfs4r_put p;
 
 	if (!v->settings.protocol)
 		return;
 	r = row_of(&c->view, v->num);
-	if (r && settings_equal(&r->settings, &v->settings))
+	if (r && nfs4r_volume_settings_equal(&r->settings, &v->settings) && r->longest_ms == longest_ms)
 		return;
 	if (!r) /* else what is adopted is not what its proposer has told here under that number */
 		r = row_of(&c->view, 0);
 	assert(r); /* those of the last views adopted and accepted, and of the new ones */
 	r->view = v->num;
 	r->settings = v->settings;
-	row_settings(r->view, &r->settings, state_volume_has_format(c, NFS4R_DISK_FORMAT_REHEARSED), &p, false);
+	r->longest_ms = longest_ms;
+	row_settings(r->view, &r->settings, longest_ms, state_volume_has_format(c, NFS4R_DISK_FORMAT_REHEARSED), &p, false);
 	out_put(c, &p);
 }
 
@@ -63,7 +60,7 @@ void view_settings_clean(struct nfs4r_core *c)
 
 		if (!r->view || r->view == c->view.adopted.num || r->view == c->view.accepted.num)
 			continue;
-		row_settings(r->view, &r->settings, false, &p, true);
+		row_settings(r->view, &r->settings, 0, false, &p, true);
 		out_put(c, &p);
 		r->view = 0;
 	}
@@ -80,12 +77,16 @@ static void take(struct view *w, struct nfs4r_view *v)
 /* All rows are back. */
 void view_settings_started(struct nfs4r_core *c)
 {
+	const struct settings_row *r = c->view.adopted.num ? row_of(&c->view, c->view.adopted.num) : NULL;
+
 	take(&c->view, &c->view.adopted);
 	take(&c->view, &c->view.accepted);
+	c->view.longest_ms = r ? r->longest_ms : 0;
+	view_keys_started(c);
 	view_settings_clean(c);
 }
 
-bool view_settings_restored(struct nfs4r_core *c, uint64_t view, const struct nfs4r_volume_settings *s)
+bool view_settings_restored(struct nfs4r_core *c, uint64_t view, const struct nfs4r_volume_settings *s, uint32_t longest_ms)
 {
 	struct settings_row *r = row_of(&c->view, 0);
 
@@ -93,6 +94,7 @@ bool view_settings_restored(struct nfs4r_core *c, uint64_t view, const struct nf
 		return false;
 	r->view = view;
 	r->settings = *s;
+	r->longest_ms = longest_ms;
 	return true;
 }
 
@@ -141,6 +143,10 @@ bool view_settings_refuse(struct nfs4r_core *c, nfs4r_server_id from, const stru
 		out_complain(c, from, "asks for an older protocol or disk format of the volume than it has: rejected (log 6.16)");
 		return true;
 	}
+	if (c->view.adopted.num && was->keys.durability && !s->keys.durability && !FAULT(F_VERSION_ANEW)) {
+		out_complain(c, from, "asks for a view without the settings that the volume has: rejected (log 6.17)");
+		return true;
+	}
 	return false;
 }
 
@@ -149,7 +155,8 @@ bool view_settings_refuse(struct nfs4r_core *c, nfs4r_server_id from, const stru
 /* The first numbers that are said: the lowest that all know who are heard. */
 static void first_of(const struct nfs4r_core *c, struct nfs4r_volume_settings *out)
 {
-	*out = (struct nfs4r_volume_settings){ .protocol = c->cfg.protocol.lowest, .disk_format = c->cfg.disk_format.lowest };
+	out->protocol = c->cfg.protocol.lowest;
+	out->disk_format = c->cfg.disk_format.lowest;
 	EACH_PEER(c, s) {
 		if (protocols(c, s).lowest > out->protocol)
 			out->protocol = protocols(c, s).lowest;
@@ -165,6 +172,8 @@ void view_settings_into(const struct nfs4r_core *c, const struct proposal *p, st
 		v->settings = p->settings;
 	else if (!v->settings.protocol || FAULT(F_VERSION_ANEW))
 		first_of(c, &v->settings);
+	if (!v->settings.keys.durability)
+		view_keys_first(c, &v->settings.keys);
 }
 
 /* ---- an upgrade is finished ---- */
@@ -172,7 +181,9 @@ void view_settings_into(const struct nfs4r_core *c, const struct proposal *p, st
 /* The highest that all servers of the volume know. False: @why names one that is not heard. */
 static bool highest(const struct nfs4r_core *c, struct nfs4r_volume_settings *out, nfs4r_server_id *least, char *why, size_t why_len)
 {
-	*out = (struct nfs4r_volume_settings){ .protocol = c->cfg.protocol.highest, .disk_format = c->cfg.disk_format.highest };
+	*out = c->view.adopted.settings;
+	out->protocol = c->cfg.protocol.highest;
+	out->disk_format = c->cfg.disk_format.highest;
 	*least = 0;
 	EACH_OF(c->view.adopted.servers & ~NFS4R_BIT(c->self), s) {
 		if ((!c->peers[s].up || !c->peers[s].met || !state_view_hears(c, s) || !protocols(c, s).highest) && !FAULT(F_FINISH_UNHEARD)) {
@@ -237,7 +248,7 @@ bool view_settings_wanted(struct nfs4r_core *c, struct nfs4r_volume_settings *to
 
 	memset(to, 0, sizeof(*to));
 	if (!c->change.finish)
-		return false;
+		return view_keys_wanted(c, to);
 	if (nfs4r_core_may_finish_upgrade(c, to, why, sizeof(why)) == NFS4R_OK)
 		return true;
 	c->change.finish = false;
@@ -255,4 +266,5 @@ void view_settings_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 
 	if (now->protocol > was->protocol || now->disk_format > was->disk_format)
 		c->change.finish = false;
+	view_keys_adopted(c, old);
 }

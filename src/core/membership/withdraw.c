@@ -55,7 +55,7 @@ void view_trouble_reported(struct nfs4r_core *c, enum nfs4r_status st)
 
 static void look_at(struct nfs4r_core *c, struct pend *p)
 {
-	uint64_t late = p->failed_ms + c->cfg.lease_ms / 2;
+	uint64_t late = p->failed_ms + state_lease_ms(c) / 2;
 
 	if (p->state == PEND_QUEUED && c->now >= p->again_ms)
 		log_pend_wake(c, p);

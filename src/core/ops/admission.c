@@ -183,7 +183,7 @@ static void blocked(struct nfs4r_core *c, struct opx *o, const struct needs *nd,
 
 static bool begin_blocked(struct nfs4r_core *c, struct opx *o)
 {
-	bool fresh = !o->blocked_at || c->now >= o->blocked_at + c->cfg.repeat_ms;
+	bool fresh = !o->blocked_at || c->now >= o->blocked_at + state_repeat_ms(c);
 
 	ops_unhold(c, o);
 	if (fresh) {
@@ -191,7 +191,7 @@ static bool begin_blocked(struct nfs4r_core *c, struct opx *o)
 		if (o->attempts < UINT32_MAX)
 			o->attempts++;
 	}
-	out_timer_at(c, o->blocked_at + c->cfg.repeat_ms);
+	out_timer_at(c, o->blocked_at + state_repeat_ms(c));
 	return fresh;
 }
 

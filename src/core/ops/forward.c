@@ -34,7 +34,7 @@ static void send_request(struct nfs4r_core *c, struct opx *o)
 	o->op->generation = NFS4R_GEN(c->log.logs[o->to].applied);
 	m->op = o->op; /* the caller's; it lives until DONE */
 	o->sent_ms = c->now;
-	out_timer_at(c, c->now + c->cfg.repeat_ms);
+	out_timer_at(c, c->now + state_repeat_ms(c));
 	out_send(c, o->to, m, false);
 }
 
@@ -66,9 +66,9 @@ void ops_forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
 /* For as long as it takes: perhaps it was executed, and DELAY would be a lie. The caller tells its client what it likes meanwhile. */
 void ops_forward_repeat(struct nfs4r_core *c, struct opx *o)
 {
-	if (c->now >= o->sent_ms + c->cfg.repeat_ms)
+	if (c->now >= o->sent_ms + state_repeat_ms(c))
 		send_request(c, o);
-	out_timer_at(c, o->sent_ms + c->cfg.repeat_ms);
+	out_timer_at(c, o->sent_ms + state_repeat_ms(c));
 }
 
 /*

@@ -295,7 +295,7 @@ void recovery_memory_started(struct nfs4r_core *c)
 void recovery_memory_timers(struct nfs4r_core *c)
 {
 	nfs4r_servers unheard = state_memory_unheard(c);
-	uint64_t t = c->view.started_ms + c->cfg.silence_ms;
+	uint64_t t = c->view.started_ms + state_silence_ms(c);
 	char text[NFS4R_CORE_TEXT], names[NFS4R_LIST_TEXT];
 
 	if (!unheard)

@@ -111,7 +111,7 @@ static void ask(struct nfs4r_core *c, nfs4r_server_id s)
 	m->join.view = c->view.adopted.num;
 	m->join.offset = c->join.from[s].n;
 	out_send(c, s, m, false);
-	c->join.repeat_ms = c->now + c->cfg.repeat_ms;
+	c->join.repeat_ms = c->now + state_repeat_ms(c);
 	out_timer_at(c, c->join.repeat_ms);
 }
 

@@ -62,7 +62,7 @@ static nfs4r_server_id next_source(const struct nfs4r_core *c)
 
 static void ask_again_after(struct nfs4r_core *c, uint32_t doublings)
 {
-	c->mend.again_ms = c->now + ((uint64_t)c->cfg.repeat_ms / 2 << doublings) + c->self;
+	c->mend.again_ms = c->now + ((uint64_t)state_repeat_ms(c) / 2 << doublings) + c->self;
 	out_timer_at(c, c->mend.again_ms);
 }
 
@@ -94,7 +94,7 @@ void recovery_fuzzy_run(struct nfs4r_core *c)
 	HASH_ITER(hh, c->log.fuzzy, t, tmp)
 		if (t->state == FUZZY_INEXACT && may_take(c) && is_ours_to_take(c, t))
 			take_own(c, t);
-	out_timer_at(c, c->mend.again_ms > c->now ? c->mend.again_ms : c->now + c->cfg.repeat_ms);
+	out_timer_at(c, c->mend.again_ms > c->now ? c->mend.again_ms : c->now + state_repeat_ms(c));
 	if (c->now < c->mend.again_ms || c->undecided || c->log.logs[c->self].pend)
 		return;
 	ask_again_after(c, 0);

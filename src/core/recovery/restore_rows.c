@@ -212,11 +212,22 @@ static bool restore_address(struct nfs4r_core *c, struct cursor *k, nfs4r_server
 static bool restore_settings(struct nfs4r_core *c, struct cursor *key, struct cursor *k)
 {
 	uint64_t none = r_u(key, 2), view = r_u(key, 8);
-	struct nfs4r_volume_settings s = { .protocol = (uint32_t)r_u(k, 4), .disk_format = (uint32_t)r_u(k, 4) };
+	struct nfs4r_volume_settings s = { 0 };
+	uint32_t longest_ms;
 
+	s.protocol = (uint32_t)r_u(k, 4);
+	s.disk_format = (uint32_t)r_u(k, 4);
+	s.keys.durability = (uint32_t)r_u(k, 1);
+	s.keys.directory_reads = (uint32_t)r_u(k, 1);
+	s.keys.ends = (uint32_t)r_u(k, 1);
+	s.keys.round_trip_ms = (uint32_t)r_u(k, 4);
+	s.keys.lease_ms = (uint32_t)r_u(k, 4);
+	s.keys.silence_ms = (uint32_t)r_u(k, 4);
+	s.keys.drift_permille = (uint32_t)r_u(k, 4);
+	longest_ms = (uint32_t)r_u(k, 4);
 	if (c->cfg.disk_format.highest >= NFS4R_DISK_FORMAT_REHEARSED && k->r < k->end)
 		r_u(k, 4);
-	return !key->bad && !k->bad && k->r == k->end && !none && view && s.protocol && s.disk_format && view_settings_restored(c, view, &s);
+	return !key->bad && !k->bad && k->r == k->end && !none && view && s.protocol && s.disk_format && nfs4r_volume_keys_ok(&s.keys) && view_settings_restored(c, view, &s, longest_ms);
 }
 
 static void r_lsns(struct cursor *k, nfs4r_lsn *v)

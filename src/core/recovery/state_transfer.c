@@ -202,7 +202,7 @@ static void try_later(struct nfs4r_core *c)
 	}
 	r->state = REPAIR_WAIT;
 	r->failed = r->from;
-	r->again_ms = c->now + c->cfg.repeat_ms;
+	r->again_ms = c->now + state_repeat_ms(c);
 	out_timer_at(c, r->again_ms);
 }
 
@@ -213,7 +213,7 @@ static void ask_reach(struct nfs4r_core *c)
 
 	if (c->now >= r->again_ms) {
 		log_send_positions(c, r->from);
-		r->again_ms = c->now + c->cfg.repeat_ms / 4 + 1;
+		r->again_ms = c->now + state_repeat_ms(c) / 4 + 1;
 	}
 	out_timer_at(c, r->again_ms);
 }
@@ -274,7 +274,7 @@ void recovery_repair_run(struct nfs4r_core *c)
 		begin_list(c);
 		return;
 	}
-	out_timer_at(c, r->again_ms > c->now ? r->again_ms : c->now + c->cfg.repeat_ms);
+	out_timer_at(c, r->again_ms > c->now ? r->again_ms : c->now + state_repeat_ms(c));
 	if (!state_needs_repair(c, &r->all)) { /* what was being applied reached the seal */
 		*r = (struct repair){ 0 };
 		return;

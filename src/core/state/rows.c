@@ -258,7 +258,7 @@ void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put 
 }
 
 /* @rehearsed: as the next disk format has it. */
-void row_settings(uint64_t view, const struct nfs4r_volume_settings *s, bool rehearsed, struct nfs4r_put *p, bool del)
+void row_settings(uint64_t view, const struct nfs4r_volume_settings *s, uint32_t longest_ms, bool rehearsed, struct nfs4r_put *p, bool del)
 {
 	struct cursor k;
 
@@ -269,6 +269,14 @@ void row_settings(uint64_t view, const struct nfs4r_volume_settings *s, bool reh
 	k.p = p->val;
 	w_u(&k, s->protocol, 4);
 	w_u(&k, s->disk_format, 4);
+	w_u(&k, s->keys.durability, 1);
+	w_u(&k, s->keys.directory_reads, 1);
+	w_u(&k, s->keys.ends, 1);
+	w_u(&k, s->keys.round_trip_ms, 4);
+	w_u(&k, s->keys.lease_ms, 4);
+	w_u(&k, s->keys.silence_ms, 4);
+	w_u(&k, s->keys.drift_permille, 4);
+	w_u(&k, longest_ms, 4);
 	if (rehearsed)
 		w_u(&k, 0, 4);
 	p->val_len = (uint16_t)(k.p - p->val);

@@ -5,13 +5,51 @@
  * Every room asks these questions, so they lie below all rooms. They read the state of the core and change nothing, but for `ready`, which
  * follows from the answers (state_view_check_ready()).
  */
+#include "base/config_keys.h"
 #include "core/state/state_int.h"
 
 static const uint8_t none[NFS4R_SECRET];
 
+static const struct nfs4r_volume_keys *said(const struct nfs4r_core *c)
+{
+	const struct nfs4r_volume_keys *k = &c->view.adopted.settings.keys;
+
+	return k->durability ? k : NULL;
+}
+
+uint32_t state_lease_ms(const struct nfs4r_core *c)
+{
+	return said(c) ? said(c)->lease_ms : c->cfg.lease_ms;
+}
+
+uint32_t state_silence_ms(const struct nfs4r_core *c)
+{
+	return said(c) ? said(c)->silence_ms : c->cfg.silence_ms;
+}
+
+uint32_t state_drift_permille(const struct nfs4r_core *c)
+{
+	return said(c) ? said(c)->drift_permille : c->cfg.drift_permille;
+}
+
+uint32_t state_repeat_ms(const struct nfs4r_core *c)
+{
+	return said(c) && c->cfg.repeat_ms == NFS4R_TRIPS_Retransmit_Interval * c->cfg.round_trip_ms ? NFS4R_TRIPS_Retransmit_Interval * said(c)->round_trip_ms : c->cfg.repeat_ms;
+}
+
+enum nfs4r_durability state_durability(const struct nfs4r_core *c)
+{
+	return said(c) ? (enum nfs4r_durability)said(c)->durability : c->cfg.durability;
+}
+
+bool state_ends_logs(const struct nfs4r_core *c)
+{
+	return said(c) ? said(c)->ends : c->cfg.durability != NFS4R_DURABILITY_LOCAL;
+}
+
 bool state_views_on(const struct nfs4r_core *c)
 {
-	return c->cfg.lease_ms;
+	return state_lease_ms(c);
 }
 
 bool state_is_member(const struct nfs4r_core *c, nfs4r_server_id s)
@@ -54,7 +92,7 @@ uint64_t nfs4r_core_lease_until(const struct nfs4r_core *c)
 
 bool state_view_hears(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	return s == c->self || (c->peers[s].beats && !c->peers[s].left && c->now < c->peers[s].heard_ms + c->cfg.silence_ms);
+	return s == c->self || (c->peers[s].beats && !c->peers[s].left && c->now < c->peers[s].heard_ms + state_silence_ms(c));
 }
 
 bool state_secret_is(const struct nfs4r_view *v)

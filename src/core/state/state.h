@@ -107,13 +107,20 @@ void row_fuzzy(const struct fuzzy *t, struct nfs4r_put *p, bool del);
 void row_trouble(const struct trouble *t, struct nfs4r_put *p);
 void row_monotonic_read(const struct monotonic_read *n, struct nfs4r_put *p, bool del);
 void row_view(const struct view *w, struct nfs4r_put *p);
-void row_settings(uint64_t view, const struct nfs4r_volume_settings *s, bool rehearsed, struct nfs4r_put *p, bool del);
+void row_settings(uint64_t view, const struct nfs4r_volume_settings *s, uint32_t longest_ms, bool rehearsed, struct nfs4r_put *p, bool del);
 void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put *p, bool del);
 void row_memory(const struct memory *m, struct nfs4r_put *p);
 void row_peer_start(nfs4r_server_id s, const struct start *st, struct nfs4r_put *p);
 
 /* standing.c: what this server is, and which servers count */
 bool state_views_on(const struct nfs4r_core *c);
+/* What the adopted view says (log 6.17), and before any view says it the configuration. */
+uint32_t state_lease_ms(const struct nfs4r_core *c);
+uint32_t state_silence_ms(const struct nfs4r_core *c);
+uint32_t state_drift_permille(const struct nfs4r_core *c);
+uint32_t state_repeat_ms(const struct nfs4r_core *c); /* follows Max_Round_Trip, if the configuration says no other */
+enum nfs4r_durability state_durability(const struct nfs4r_core *c);
+bool state_ends_logs(const struct nfs4r_core *c); /* of servers that are removed from the view */
 bool state_is_member(const struct nfs4r_core *c, nfs4r_server_id s);
 bool state_is_learner(const struct nfs4r_core *c, nfs4r_server_id s);
 bool state_is_taken_out(const struct nfs4r_core *c);

@@ -75,7 +75,7 @@ struct peer { /* the lines "of ROOM/" say which room writes what follows them; t
 	struct nfs4r_versions protocol, disk_format; /* as it said (log 6.16); 0: nothing yet */
 	uint32_t trouble; /* as it said: why it cannot apply an entry (log 6.12), or has halted (log 4.15); 0: neither */
 	bool halted, halted_files; /* it has; for what its exported directory's file system did */
-	uint64_t granted_t; /* its to us: our clock in the newest heartbeat that it granted */
+	uint64_t granted_t, granted_until; /* its to us: our clock in the newest heartbeat that it granted; and when the last of these grants ends */
 	uint64_t counted_ms; /* last heartbeat of a server that remembers, or the view that added it */
 	bool judged; /* its word about this server was heard since the start */
 	nfs4r_servers claims; /* servers outside of which it knows claims */

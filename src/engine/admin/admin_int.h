@@ -110,6 +110,9 @@ json_t *admin_servers(struct nfs4r_engine *eng);
 json_t *admin_add_server(struct nfs4r_engine *eng, const json_t *req);
 json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req);
 json_t *admin_finish_upgrade(struct nfs4r_engine *eng, const json_t *req);
+json_t *admin_settings(struct nfs4r_engine *eng); /* ctl_settings.c */
+json_t *admin_set(struct nfs4r_engine *eng, const json_t *req);
+json_t *admin_settings_json(const struct nfs4r_engine *eng, const struct nfs4r_volume_keys *has); /* durability 0: as the file has them */
 json_t *admin_force_reconfigure(struct nfs4r_engine *eng, const json_t *req);
 
 /* The addresses and keys that this server goes by, as a view keeps them. INVAL: one is too long. eng->lock held */

@@ -71,7 +71,7 @@ static uint64_t lease_remaining(struct nfs4r_engine *eng)
 	uint64_t until = eng->runtime.lease.until_ms, now = engine_now_ms();
 
 	if (until == UINT64_MAX) /* one server alone: its own majority */
-		return eng->cfg.lease_ms;
+		return engine_lease_ms(eng);
 	return until > now ? until - now : 0;
 }
 
@@ -180,12 +180,13 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 }
 
 /* Of the volume, and what `upgrade finish` would make of them; null: it would be refused. */
-static json_t *settings_json(const struct ctl_facts *f)
+static json_t *settings_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
 	struct nfs4r_volume_settings has = nfs4r_volume_has(&f->view.adopted.settings);
 
-	return json_pack("{s:o, s:o, s:o}", "protocol", num(has.protocol), "disk_format", num(has.disk_format), "may_finish",
-			 f->may_finish ? json_pack("{s:o, s:o}", "protocol", num(f->finished.protocol), "disk_format", num(f->finished.disk_format)) : json_null());
+	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "protocol", num(has.protocol), "disk_format", num(has.disk_format), "may_finish",
+			 f->may_finish ? json_pack("{s:o, s:o}", "protocol", num(f->finished.protocol), "disk_format", num(f->finished.disk_format)) : json_null(), "keys",
+			 admin_settings_json(eng, &has.keys), "ends_logs", has.keys.ends != 0);
 }
 
 static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)
@@ -289,7 +290,7 @@ json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 		return NULL;
 	admin_release(eng, eng->cfg.rpc.self, out);
 	json_object_set_new(out, "disk_format", num(eng->cfg.rpc.disk_format.highest));
-	json_object_set_new(out, "volume_settings", settings_json(&f));
+	json_object_set_new(out, "volume_settings", settings_json(eng, &f));
 	admin_add_security(eng, out);
 	set_state(eng, out, &f);
 	json_object_set_new(out, "import", import_json(eng, &f));

@@ -73,7 +73,7 @@ json_t *admin_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts 
 	static const char *const durability[] = { "", "local", "commit", "majority" };
 	nfs4r_servers sealed = f->servers & ~f->view.adopted.open;
 
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o}", "durability", durability[eng->cfg.durability], "epoch",
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o}", "durability", durability[engine_durability(eng)], "epoch",
 			 num(f->view.adopted.epoch), "abandoned", admin_server_list(f->view.abandoned), "sealed", admin_server_list(sealed), "seals", seals(&f->view.adopted),
 			 "loss_window", "entries", num(f->loss_entries), "bytes", num(f->loss_bytes), "age_ms", num(f->loss_age_ms), "resync",
 			 repair(f));

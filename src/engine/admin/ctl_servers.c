@@ -113,7 +113,7 @@ static enum nfs4r_status look(const struct nfs4r_engine *eng, nfs4r_server_id s,
 {
 	if (!s)
 		return bad(why, "give the number of the server, 1 to 15");
-	if (eng->cfg.lease_ms == 0)
+	if (engine_lease_ms(eng) == 0)
 		return bad(why, "with Lease = 0 the servers of a volume never change: remove Lease = 0 from Tuning on every server, and restart all of them");
 	return NFS4R_OK;
 }
@@ -334,7 +334,7 @@ static nfs4r_servers still_heard(const struct nfs4r_engine *eng, const struct ct
 	if (!(set & NFS4R_BIT(eng->cfg.rpc.self)) || set & ~f->view.adopted.voters || f->view.lease_remaining_ms || f->view.memory != NFS4R_MEMORY_KNOWN)
 		return 0;
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if ((f->servers & ~set & NFS4R_BIT(s)) && f->view.peer[s].known && f->view.peer[s].silent_ms < eng->cfg.silence_ms)
+		if ((f->servers & ~set & NFS4R_BIT(s)) && f->view.peer[s].known && f->view.peer[s].silent_ms < engine_silence_ms(eng))
 			heard |= NFS4R_BIT(s);
 	return heard;
 }
@@ -346,7 +346,7 @@ static json_t *refuse_set(const struct nfs4r_engine *eng, const struct ctl_facts
 
 	if (heard) {
 		json_object_set_new(a, "heard", ids(heard));
-		json_object_set_new(a, "wait_ms", num(eng->cfg.silence_ms + eng->cfg.lease_ms));
+		json_object_set_new(a, "wait_ms", num(engine_silence_ms(eng) + engine_lease_ms(eng)));
 	}
 	return a;
 }

@@ -110,7 +110,7 @@ bool admin_is_forgetful(const struct ctl_facts *f)
 
 const char *admin_view_other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
 {
-	bool silent = !f->view.peer[s].known || f->view.peer[s].silent_ms >= eng->cfg.silence_ms;
+	bool silent = !f->view.peer[s].known || f->view.peer[s].silent_ms >= engine_silence_ms(eng);
 
 	if (f->view.peer[s].left)
 		return "shut down";
@@ -178,8 +178,8 @@ json_t *admin_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *
 		return NULL;
 	json_object_set_new(out, "voters", admin_server_list(f->view.adopted.voters));
 	json_object_set_new(out, "lease_remaining_ms", f->lease_remaining_ms ? num(f->lease_remaining_ms) : json_null());
-	json_object_set_new(out, "lease_ms", num(eng->cfg.lease_ms));
-	json_object_set_new(out, "failure_timeout_ms", num(eng->cfg.silence_ms));
+	json_object_set_new(out, "lease_ms", num(engine_lease_ms(eng)));
+	json_object_set_new(out, "failure_timeout_ms", num(engine_silence_ms(eng)));
 	json_object_set_new(out, "stale_reads", json_boolean(eng->cfg.stale_reads));
 	json_object_set_new(out, "accepted", num(f->view.accepted.num));
 	json_object_set_new(out, "promised", num(f->view.promised));

@@ -16,6 +16,7 @@ struct membership_state { /* eng->membership */
 	/* server_list.c: the servers of the volume */
 	_Atomic nfs4r_servers servers; /* this one included unless it was taken out. Any thread reads it, under lock it is written */
 	struct nfs4r_rpc_servers list; /* the same with their addresses; under lock */
+	struct nfs4r_volume_keys keys; /* of the view that was followed last (log 6.17); under lock */
 
 	/* view_report.c */
 	struct view_seen *seen; /* under lock */

@@ -90,12 +90,32 @@ static void take(struct nfs4r_engine *eng, const struct nfs4r_view *v)
 	eng->membership.servers = v->servers;
 }
 
+/* What the view says, or else the configuration. */
+static struct nfs4r_volume_keys keys_of(const struct nfs4r_engine *eng)
+{
+	const struct nfs4r_volume_keys *k = &nfs4r_core_adopted(eng->core)->settings.keys;
+
+	if (k->durability)
+		return *k;
+	return (struct nfs4r_volume_keys){ .durability = eng->cfg.durability,
+					   .directory_reads = eng->cfg.directory_reads,
+					   .round_trip_ms = eng->cfg.max_round_trip_ms,
+					   .lease_ms = eng->cfg.lease_ms,
+					   .silence_ms = eng->cfg.silence_ms,
+					   .drift_permille = eng->cfg.drift_permille };
+}
+
 /* For the transport. One that was taken out goes on calling, and is refused: until it is added again. */
 static void for_transport(const struct nfs4r_engine *eng, struct nfs4r_rpc_servers *out)
 {
 	const struct nfs4r_endpoint *self = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, eng->cfg.rpc.self);
 
 	*out = eng->membership.list;
+	out->keys = keys_of(eng);
+	/* A connection that is silent for longer is of no use to anybody, and after a cut a new one is quicker than TCP's growing timers. */
+	out->silence_ms = eng->cfg.rpc.silence_ms;
+	if (out->keys.lease_ms && 2 * out->keys.silence_ms < out->silence_ms)
+		out->silence_ms = 2 * out->keys.silence_ms;
 	if (!(eng->membership.servers & NFS4R_BIT(eng->cfg.rpc.self)))
 		out->list[out->n++] = *self;
 }
@@ -118,6 +138,8 @@ void membership_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg
 	for_transport(eng, &list);
 	cfg->view = list.view;
 	cfg->gone = list.gone;
+	cfg->keys_now = list.keys;
+	cfg->silence_ms = list.silence_ms;
 	if (list.protocol > cfg->protocol.lowest)
 		cfg->protocol.lowest = list.protocol;
 	cfg->nservers = list.n;
@@ -179,10 +201,44 @@ static void say_difference(struct nfs4r_engine *eng, nfs4r_server_id s)
 		   s == eng->cfg.rpc.self && is ? "; this server listens at the configured address, and the others connect to the first one" : "");
 }
 
-/* Log 6.16. @has: of the view that is adopted. */
+/* Log 6.17. The file counts no more since the first view said them: who wrote something else there should know. */
+static void say_settings(struct nfs4r_engine *eng, const struct nfs4r_volume_keys *has)
+{
+	struct engine_setting is[ENGINE_SETTINGS];
+	char text[400] = "";
+	size_t n = 0;
+
+	engine_settings(&eng->cfg, has, is);
+	for (uint32_t i = 0; i < ENGINE_SETTINGS; i++)
+		if (is[i].differs)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s = %s (here %s)", n ? ", " : "", is[i].name, is[i].value, is[i].file);
+	if (n)
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the volume has %s, and that counts: correct the configuration of this server, or change the volume with nfs4rctl set", eng->cfg.volume_name, text);
+}
+
+static void say_changes(struct nfs4r_engine *eng, const struct nfs4r_volume_keys *was, const struct nfs4r_volume_keys *has)
+{
+	struct engine_setting before[ENGINE_SETTINGS], now[ENGINE_SETTINGS];
+
+	engine_settings(&eng->cfg, was, before);
+	engine_settings(&eng->cfg, has, now);
+	for (uint32_t i = 0; i < ENGINE_SETTINGS; i++)
+		if (strcmp(before[i].value, now[i].value))
+			say(eng, "the volume has %s = %s now; it was %s", now[i].name, now[i].value, before[i].value);
+	if (has->ends && !was->ends)
+		say(eng, "the log of a server that is removed from the view ends with that from now on%s", "");
+}
+
+/* Log 6.16, 6.17. @has: of the view that is adopted. */
 static void follow_settings(struct nfs4r_engine *eng, const struct nfs4r_volume_settings *has)
 {
 	uint32_t format = nfs4r_volume_has(has).disk_format;
+
+	if (has->keys.durability && !eng->membership.keys.durability)
+		say_settings(eng, &has->keys);
+	else if (has->keys.durability)
+		say_changes(eng, &eng->membership.keys, &has->keys);
+	eng->membership.keys = has->keys;
 
 	if (has->protocol > eng->membership.list.protocol)
 		say(eng, "the volume has protocol %u and disk format %u now: releases before these can no longer serve it", has->protocol, format);

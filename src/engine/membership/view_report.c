@@ -92,7 +92,7 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 		say_member("server %u was removed from the active view: %s; members now %s", s, engine_halt_of_peer(v->peer[s].trouble, v->peer[s].halted_files, why, sizeof(why)), members);
 		return;
 	}
-	if (v->peer[s].trouble && v->peer[s].silent_ms < eng->cfg.silence_ms) {
+	if (v->peer[s].trouble && v->peer[s].silent_ms < engine_silence_ms(eng)) {
 		say_member("server %u was removed from the active view: it cannot apply an update (%s), its log and status say which; members now %s. Only operations on controls that it "
 			   "could not release wait for it",
 			   s, nfs4r_status_str(v->peer[s].trouble), members);
@@ -102,7 +102,7 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 		snprintf(silent, sizeof(silent), "it is being removed from the volume");
 	else if (!v->peer[s].known)
 		snprintf(silent, sizeof(silent), "not heard since this server's start");
-	else if (v->peer[s].silent_ms >= eng->cfg.silence_ms)
+	else if (v->peer[s].silent_ms >= engine_silence_ms(eng))
 		snprintf(silent, sizeof(silent), "not heard for %.1f s", (double)v->peer[s].silent_ms / 1000);
 	else
 		snprintf(silent, sizeof(silent), "it was silent for too long, or an administrator removes it");
@@ -147,7 +147,7 @@ static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 	if (!eng->membership.seen->lease_lost_ms)
 		eng->membership.seen->lease_lost_ms = engine_now_ms();
 	/* After a start the first grants need a moment, and longer if the others are not there yet. */
-	if (eng->membership.seen->lease_said || (!eng->membership.seen->had_lease && since_s(eng->membership.seen->lease_lost_ms) * 1000 < 2 * eng->cfg.lease_ms))
+	if (eng->membership.seen->lease_said || (!eng->membership.seen->had_lease && since_s(eng->membership.seen->lease_lost_ms) * 1000 < 2 * engine_lease_ms(eng)))
 		return;
 	eng->membership.seen->lease_said = true;
 	say(eng, "this server has no lease: fewer than a majority of the servers answer it. %s", eng->cfg.stale_reads ? "Its clients read its own copy (Stale_Reads); all other operations wait" : "Its clients wait");
@@ -201,7 +201,7 @@ static void say_unended(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 	}
 	if (!*since)
 		*since = now;
-	if (*since == UINT64_MAX || now < *since + 2 * eng->cfg.lease_ms + eng->cfg.silence_ms)
+	if (*since == UINT64_MAX || now < *since + 2 * engine_lease_ms(eng) + engine_silence_ms(eng))
 		return;
 	*since = UINT64_MAX;
 	say_of(eng, SAYING_UNENDED, s, NFS4R_LOG_WARN, "%s %u lost its store, or has an old one, and had controls that may cover updates which no other server has: it waits until it is "
@@ -267,7 +267,7 @@ void membership_view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg
 {
 	struct nfs4r_core_view v;
 
-	if (eng->cfg.lease_ms == 0 || (!may_have_changed(type, msg_type) && eng->membership.seen->era == eng->runtime.lease.era))
+	if (engine_lease_ms(eng) == 0 || (!may_have_changed(type, msg_type) && eng->membership.seen->era == eng->runtime.lease.era))
 		return;
 	eng->membership.seen->era = eng->runtime.lease.era;
 	nfs4r_core_get_view(eng->core, &v);
@@ -294,7 +294,7 @@ void membership_view_start(struct nfs4r_engine *eng)
 	eng->membership.seen->num = v.adopted.num;
 	eng->membership.seen->members = v.adopted.members;
 	eng->membership.seen->voters = v.adopted.voters;
-	if (eng->cfg.lease_ms == 0 || engine_is_alone(eng) || v.taken_out)
+	if (engine_lease_ms(eng) == 0 || engine_is_alone(eng) || v.taken_out)
 		return;
 	say_memory(eng, &v);
 	say(eng, "members of the active view: %s%s", engine_server_list(v.adopted.members, members, sizeof(members)),
@@ -312,11 +312,11 @@ void membership_view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 {
 	struct nfs4r_rpc_peer_stats rs;
 
-	if (eng->cfg.lease_ms == 0 || now < eng->membership.rtt_due_ms)
+	if (engine_lease_ms(eng) == 0 || now < eng->membership.rtt_due_ms)
 		return;
 	eng->membership.rtt_due_ms = now + RTT_EVERY_MS;
 	EACH_OF(eng->membership.servers & ~NFS4R_BIT(eng->cfg.rpc.self), s) {
-		double least = eng->cfg.lease_ms < eng->cfg.silence_ms ? eng->cfg.lease_ms : eng->cfg.silence_ms;
+		double least = engine_lease_ms(eng) < engine_silence_ms(eng) ? engine_lease_ms(eng) : engine_silence_ms(eng);
 
 		if (!nfs4r_rpc_get_stats(eng->rpc, s, &rs) || !rs.up || 10 * rs.rtt_ms <= least)
 			continue;
@@ -325,9 +325,9 @@ void membership_view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 		eng->membership.rtt_said_ms[s] = rs.rtt_ms;
 		engine_log(eng, NFS4R_LOG_WARN,
 			   "volume %s: the round trip to server %u takes %.0f ms: Lease = %u and Failure_Timeout = %u are too short for it, and servers that are only slow will be "
-			   "removed; write Max_Round_Trip = %.0f or more, and neither of the two keys in Tuning, on every server",
+			   "removed; run `nfs4rctl set Max_Round_Trip %.0f` at a member, or with a longer time",
 			   eng->cfg.volume_name, s, rs.rtt_ms,
-			   eng->cfg.lease_ms, eng->cfg.silence_ms, rs.rtt_ms + 1);
+			   engine_lease_ms(eng), engine_silence_ms(eng), rs.rtt_ms + 1);
 	}
 }
 
@@ -365,11 +365,11 @@ void membership_view_check_clocks(struct nfs4r_engine *eng, uint64_t now)
 
 void membership_view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now)
 {
-	if (eng->cfg.lease_ms == 0 || late_ms < eng->cfg.lease_ms / 2 || now < eng->membership.late_due_ms)
+	if (engine_lease_ms(eng) == 0 || late_ms < engine_lease_ms(eng) / 2 || now < eng->membership.late_due_ms)
 		return;
 	eng->membership.late_due_ms = now + LATE_EVERY_MS;
 	engine_log(eng, NFS4R_LOG_WARN,
 		   "volume %s: this server did not run for %.1f s: it was suspended, or its processors or the disk under %s are overloaded. Its lease is %u ms; without a "
 		   "lease its clients wait, and the others remove it from the view",
-		   eng->cfg.volume_name, (double)late_ms / 1000, eng->cfg.store_dir, eng->cfg.lease_ms);
+		   eng->cfg.volume_name, (double)late_ms / 1000, eng->cfg.store_dir, engine_lease_ms(eng));
 }

@@ -366,8 +366,8 @@ static void log_failure(struct nfs4r_engine *eng, const struct apply_job *job, e
 	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: cannot apply update %llu of server %u (%s%s%.100s%s, object %s): %s; %s. The server retries every second; %s", eng->cfg.volume_name,
 		   (unsigned long long)e->lsn, e->log, nfs4r_op_name(e->op), *name ? " of '" : "", name, *name ? "'" : "", nfs4r_oid_str(&e->parts[0].oid, oid),
 		   nfs4r_status_str(st), engine_remedy(st),
-		   eng->cfg.lease_ms ? "if that keeps failing, the others continue without this server, and it returns by itself when the update is applied" :
-				       "with Lease = 0 updates at all sites wait for this server");
+		   engine_lease_ms(eng) ? "if that keeps failing, the others continue without this server, and it returns by itself when the update is applied" :
+					  "with Lease = 0 updates at all sites wait for this server");
 }
 
 /* The mark that was made when the job was queued, or once more if that failed. */
@@ -456,7 +456,7 @@ static void apply_task(struct nfs4r_engine *eng, void *arg)
 	struct apply_job *job = arg;
 	struct nfs4r_entry *e = job->entry;
 	enum nfs4r_status st = NFS4R_OK;
-	uint64_t until = engine_now_ms() + (eng->cfg.lease_ms ? eng->cfg.lease_ms / 2 : RETURN_MS);
+	uint64_t until = engine_now_ms() + (engine_lease_ms(eng) ? engine_lease_ms(eng) / 2 : RETURN_MS);
 	struct op_locks locks;
 
 	engine_doubt_wait(eng);

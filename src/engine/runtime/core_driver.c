@@ -101,6 +101,7 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 {
 	engine_lease_lower(eng);
+	engine_volume_follow(eng); /* an answer of this step may stand on it */
 	for (uint32_t i = 0; i < u->n;) {
 		const struct nfs4r_action *a = &u->actions[i];
 

@@ -56,7 +56,7 @@ void engine_epoch_follow(struct nfs4r_engine *eng)
 {
 	uint32_t epoch = nfs4r_core_adopted(eng->core)->epoch;
 
-	if (eng->cfg.lease_ms == 0 || epoch == eng->runtime.epoch)
+	if (engine_lease_ms(eng) == 0 || epoch == eng->runtime.epoch)
 		return;
 	eng->runtime.epoch = epoch;
 	engine_update_verifier(eng);

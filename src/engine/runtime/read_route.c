@@ -30,7 +30,7 @@ static nfs4r_server_id by_control(struct nfs4r_engine *eng, const struct nfs4r_r
 
 		return creator == eng->cfg.rpc.self || excluded & NFS4R_BIT(creator) ? 0 : creator;
 	}
-	if (dir && eng->cfg.directory_reads == NFS4R_DIRECTORY_READS_LOCAL)
+	if (dir && engine_directory_reads(eng) == NFS4R_DIRECTORY_READS_LOCAL)
 		return eng->cfg.rpc.self;
 	if (known == NFS4R_DEAD || engine_filter_local(eng->runtime.fastpath, &rd->oid, dir))
 		return eng->cfg.rpc.self;

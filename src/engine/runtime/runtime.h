@@ -113,6 +113,28 @@ enum nfs4r_status engine_checkpoint_now(struct nfs4r_engine *eng);
 
 /* ---- lease.c ---- */
 /* Around the carrying out of an update: the lease falls before what depends on it changes, and rises after. eng->lock held. */
+/* settings.c: the volume's keys as text. Pure */
+#define ENGINE_SETTINGS 6
+#define ENGINE_SETTING_TEXT 16
+struct engine_setting {
+	const char *name, *unit;
+	enum nfs4r_volume_key key;
+	bool differs; /* in the file of this server, which does not count any more */
+	char value[ENGINE_SETTING_TEXT], file[ENGINE_SETTING_TEXT];
+};
+/* @has: durability 0: no view has said them yet, and the file counts. */
+void engine_settings(const struct nfs4r_config *file, const struct nfs4r_volume_keys *has, struct engine_setting out[ENGINE_SETTINGS]);
+/* NFS4R_OK; NFS4R_INVAL: @why is a sentence without the text that was given. */
+enum nfs4r_status engine_setting_parse(const char *name, const char *text, enum nfs4r_volume_key *key, uint32_t *value, char *why, size_t why_len);
+
+void engine_volume_begin(struct nfs4r_engine *eng); /* before the core: what the configuration says */
+void engine_volume_follow(struct nfs4r_engine *eng); /* after a step, before its actions; eng->lock held */
+uint32_t engine_durability(const struct nfs4r_engine *eng); /* enum nfs4r_durability. Any thread, as the following */
+uint32_t engine_durability_changes(const struct nfs4r_engine *eng);
+uint32_t engine_directory_reads(const struct nfs4r_engine *eng);
+uint32_t engine_lease_ms(const struct nfs4r_engine *eng); /* 0: the view is fixed */
+uint32_t engine_silence_ms(const struct nfs4r_engine *eng);
+
 void engine_lease_lower(struct nfs4r_engine *eng);
 void engine_lease_raise(struct nfs4r_engine *eng);
 /* Does the lease hold now? Any thread. */

@@ -91,6 +91,12 @@ struct runtime_state { /* eng->runtime; "under lock": eng->lock */
 	} lease;
 	_Atomic uint32_t epoch; /* loss epoch of the adopted view */
 
+	/* volume_keys.c: what the adopted view says (log 6.17), and before any view does the configuration. Written under lock */
+	struct {
+		_Atomic uint32_t durability, directory_reads, lease_ms, silence_ms;
+		_Atomic uint32_t changes; /* of durability, since the start */
+	} volume;
+
 	/* checkpoint.c */
 	struct {
 		pthread_mutex_t lock;

@@ -162,7 +162,7 @@ static bool see_name(void *arg, const char *name)
 
 static const char *remedy(const struct nfs4r_engine *eng)
 {
-	return eng->cfg.lease_ms && !engine_is_alone(eng) ? "move the store away, too: this server then copies everything from the others" : "see docs/failures.md";
+	return engine_lease_ms(eng) && !engine_is_alone(eng) ? "move the store away, too: this server then copies everything from the others" : "see docs/failures.md";
 }
 
 /* The store knows of objects, and nothing at all is there. Updates that were under way may have taken the last ones away. */

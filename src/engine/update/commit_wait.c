@@ -156,7 +156,7 @@ static enum nfs4r_status wait_quorum(struct nfs4r_engine *eng, struct commit_wai
 
 bool update_commit_is_asked(const struct nfs4r_engine *eng)
 {
-	return eng->cfg.durability != NFS4R_DURABILITY_LOCAL && !engine_is_alone(eng);
+	return engine_durability(eng) != NFS4R_DURABILITY_LOCAL && !engine_is_alone(eng);
 }
 
 uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)

@@ -243,7 +243,7 @@ static enum nfs4r_status sync_marks(struct nfs4r_engine *eng, nfs4r_journal_pos 
 static bool is_pinned(const struct nfs4r_engine *eng, const struct nfs4r_op *op)
 {
 	return op->type == NFS4R_OP_WRITE && op->stable && op->data && op->data->len && op->data->len <= KEEP_BYTES_MAX &&
-		eng->cfg.durability == NFS4R_DURABILITY_LOCAL;
+		engine_durability(eng) == NFS4R_DURABILITY_LOCAL;
 }
 
 static void bits_gone(void *arg, struct nfs4r_op *op)
@@ -294,6 +294,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	nfs4r_journal_pos sync_first = 0;
 
 	o->locks = o->wanted;
+	o->run.durabilities = engine_durability_changes(eng);
 	o->run.kept = is_pinned(eng, o->op);
 	for (uint32_t i = 0; i < o->locks.n; i++)
 		o->locks.want[i].whole |= o->run.kept;
@@ -435,8 +436,8 @@ static void make_durable(struct nfs4r_engine *eng, struct opctx *o)
 
 	if (op->type != NFS4R_OP_WRITE || !op->stable || op->status != NFS4R_OK || op->primary != eng->cfg.rpc.self)
 		return;
-	if (eng->cfg.durability != NFS4R_DURABILITY_LOCAL)
-		return;
+	if (engine_durability(eng) != NFS4R_DURABILITY_LOCAL && engine_durability_changes(eng) == o->run.durabilities)
+		return; /* else perhaps it was answered as with local */
 	if (o->run.kept) {
 		if (nfs4r_commit(eng, &op->obj, 0) != NFS4R_OK)
 			op->status = NFS4R_DELAY;

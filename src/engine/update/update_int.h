@@ -63,6 +63,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	struct nfs4r_entry *entry;
 	uint64_t parked_at_ms;
 	struct { /* of the execution under way */
+		uint32_t durabilities; /* engine_durability_changes() before it was executed */
 		bool kept; /* a stable WRITE: the journal has its bytes (log 4.10) */
 		bool changed; /* it failed after bytes had been written */
 		bool set_ids; /* it was not done because of set-id bits; this mode is the file's without them */

@@ -25,6 +25,7 @@ CONTROL, REQUEST, BULK = 0, 1, 2
 LAST = 1 << 31                  # of a record mark
 OUT_MAX = 1 << 17               # bytes that wait here: an attack makes no more before they are gone
 GETATTR_TYPE, READLINK_TYPE = 1, 5
+KEYS = (1, 1, 200, 2000, 2000, 10, 0) # settings of the volume: local, strict, Max_Round_Trip, Lease, Failure_Timeout, Clock_Drift, no log ends
 FAR = 1 << 39                   # an entry that no log has
 BULK_MORE = 16                  # connections of lane BULK that a server takes
 
@@ -264,8 +265,8 @@ def set_of(*servers):
 
 
 def view_bytes(number, base, members):
-    """Without its type: no seal, nobody's address, no secret, protocol 9, disk format 1; there are no other servers."""
-    return u64(number, base, members, members) + u32(0, 0) + u64(members, members) + u32(0) + bytes(16) + u32(9, 1)
+    """Without its type: no seal, nobody's address, no secret, protocol 9, disk format 1, KEYS; there are no other servers."""
+    return u64(number, base, members, members) + u32(0, 0) + u64(members, members) + u32(0) + bytes(16) + u32(9, 1, *KEYS)
 
 
 def mixed(numbers):
@@ -280,7 +281,7 @@ def mixed(numbers):
 
 def digest_of(number, base, members):
     """Of view_bytes(the same)."""
-    return mixed([number, base, members, members, 0, members, members, 0, 0] + 16 * [0] + [9, 1])
+    return mixed([number, base, members, members, 0, members, members, 0, 0] + 16 * [0] + [9, 1, *KEYS])
 
 
 def heartbeat(heard, view, digest):

@@ -198,12 +198,8 @@ static void config(struct nfs4r_rpc_config *cfg, const struct nfs4r_engine *eng)
 	cfg->self = SELF;
 	cfg->inc = (uint64_t)getpid() << 32 | (uint64_t)engine_now_ms();
 	cfg->disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_LOWEST, NFS4R_DISK_FORMAT };
-	cfg->views.lease_ms = eng->cfg.lease_ms;
-	cfg->views.silence_ms = eng->cfg.silence_ms;
-	cfg->views.drift_permille = eng->cfg.drift_permille;
-	cfg->durability = eng->cfg.durability;
+	cfg->keys_now.lease_ms = eng->cfg.lease_ms;
 	nfs4r_rpc_compare(cfg, "Volume", eng->cfg.volume_name, false);
-	nfs4r_rpc_compare(cfg, "Directory_Reads", "strict", false);
 }
 
 static void wait_up(struct cluster *c, bool want)

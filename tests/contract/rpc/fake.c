@@ -24,10 +24,10 @@ void fake_hello(struct nfs4r_hello *h, const struct world_server *as, const stru
 	h->fsid_minor = as->cfg.fsid_minor;
 	h->disk_format = as->cfg.disk_format;
 	h->security = as->cfg.security;
-	h->lease_ms = as->cfg.views.lease_ms;
-	h->silence_ms = as->cfg.views.silence_ms;
-	h->drift_permille = as->cfg.views.drift_permille;
-	h->durability = as->cfg.durability;
+	h->lease_ms = as->cfg.keys_now.lease_ms;
+	h->silence_ms = as->cfg.keys_now.silence_ms;
+	h->drift_permille = as->cfg.keys_now.drift_permille;
+	h->durability = as->cfg.keys_now.durability;
 	h->view = as->cfg.view;
 	h->nservers = as->cfg.nservers;
 	for (uint32_t i = 0; i < h->nservers; i++) {

@@ -132,6 +132,8 @@ static void default_line(const struct key *k)
 		printf("Default: %s.\n", def);
 	if (strcmp(k->same, "SAME") == 0 || strcmp(k->same, "HELLO") == 0)
 		printf("The same on every server.\n");
+	if (strcmp(k->same, "VOLUME") == 0)
+		printf("It belongs to the volume: the file counts at the first start only, and\n.B nfs4rctl set\nchanges it for all servers.\n");
 	if (strcmp(k->same, "UNIQUE") == 0)
 		printf("Different on every server.\n");
 }

@@ -301,6 +301,9 @@ static void carry_on(struct fake *f)
 		f->may_finish.protocol = 0;
 	}
 	v->finishing = false;
+	if (v->setting && !f->loses_set)
+		*(v->setting == NFS4R_VOLUME_ROUND_TRIP ? &v->adopted.settings.keys.round_trip_ms : &v->adopted.settings.keys.durability) = f->sets;
+	v->setting = 0;
 	v->adding = v->removing = v->rekeying = 0;
 	v->reconf_epoch = 0;
 	snprintf(v->waits, sizeof(v->waits), "%s", f->refuses ? "its store is of another volume" : "");
@@ -385,6 +388,23 @@ enum nfs4r_status nfs4r_core_may_finish_upgrade(const struct nfs4r_core *c, stru
 	return to->protocol ? NFS4R_OK : NFS4R_INVAL;
 }
 
+/* Of Durability and Max_Round_Trip only. */
+enum nfs4r_status nfs4r_core_may_set(const struct nfs4r_core *c, enum nfs4r_volume_key key, uint32_t value, struct nfs4r_volume_settings *to, char *why, size_t why_len)
+{
+	*to = of(c)->view.adopted.settings;
+	if (key == NFS4R_VOLUME_ROUND_TRIP)
+		to->keys.round_trip_ms = value;
+	else
+		to->keys.durability = value;
+	snprintf(why, why_len, "another setting is being changed");
+	return of(c)->refuses_set ? NFS4R_INVAL : NFS4R_OK;
+}
+
+const struct nfs4r_view *nfs4r_core_adopted(const struct nfs4r_core *c)
+{
+	return &of(c)->view.adopted;
+}
+
 enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id s, char *why, size_t why_len)
 {
 	if (of(c)->eng.membership.servers & NFS4R_BIT(s)) {
@@ -416,11 +436,6 @@ enum nfs4r_status nfs4r_core_may_set_keys(const struct nfs4r_core *c, nfs4r_serv
 	f->keys_wait--;
 	snprintf(why, why_len, "the old key stays until these servers have the new one on their disks: 3");
 	return NFS4R_DELAY;
-}
-
-const struct nfs4r_view *nfs4r_core_adopted(const struct nfs4r_core *c)
-{
-	return &of(c)->view.adopted;
 }
 
 enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len)
@@ -476,6 +491,10 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 		break;
 	case NFS4R_EV_FINISH_UPGRADE:
 		f->view.finishing = true;
+		break;
+	case NFS4R_EV_SET:
+		f->view.setting = ev->key;
+		f->sets = ev->value;
 		break;
 	case NFS4R_EV_RECONFIGURE:
 		f->view.reconf_epoch = ev->set ? 1 : 0;
@@ -671,7 +690,12 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 		eng->cfg.rpc.servers[i].port = 294;
 	}
 	eng->cfg.rpc.volume[3] = 7;
-	eng->cfg.lease_ms = 1000;
+	eng->cfg.durability = NFS4R_DURABILITY_LOCAL;
+	eng->cfg.directory_reads = NFS4R_DIRECTORY_READS_STRICT;
+	eng->cfg.max_round_trip_ms = 100;
+	eng->cfg.lease_ms = eng->cfg.silence_ms = 1000;
+	eng->cfg.drift_permille = 10;
+	engine_volume_begin(eng);
 	eng->membership.list.n = FAKE_SERVERS;
 	memcpy(eng->membership.list.list, eng->cfg.rpc.servers, sizeof(eng->membership.list.list));
 	eng->membership.servers = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3);

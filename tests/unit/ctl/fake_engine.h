@@ -46,6 +46,8 @@ struct fake {
 	uint32_t keys_wait; /* so often an old key may not go yet */
 	nfs4r_server_id keys_lost; /* the first change of that one's keys comes to nothing, as if another view came first */
 	uint32_t changes; /* looks at the view until what was asked for is done */
+	bool refuses_set, loses_set; /* EV_SET: may_set() says no; it is forgotten */
+	uint32_t sets; /* what was asked for */
 	struct nfs4r_volume_settings may_finish; /* what an upgrade may be finished with; 0: it may not */
 	uint32_t asked, silent_after; /* may_reconfigure(): how often; then server 3 is silent, and what is asked for is right */
 	struct nfs4r_core_view view; /* get_view() carries on what was asked for */

@@ -149,8 +149,8 @@ static void status_tells_the_active_view(void **state)
 	f->view.peer[2].known = true;
 	f->view.peer[2].silent_ms = 12000;
 	f->view.peer[3].known = f->view.peer[3].joining = true;
-	f->eng.cfg.lease_ms = 2000;
-	f->eng.cfg.silence_ms = 3000;
+	f->eng.runtime.volume.lease_ms = 2000;
+	f->eng.runtime.volume.silence_ms = 3000;
 	f->eng.runtime.lease.until_ms = engine_now_ms() + 1500;
 	pthread_mutex_unlock(&f->eng.lock);
 	a = ask(t, "status");

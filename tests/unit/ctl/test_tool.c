@@ -238,7 +238,7 @@ static void an_upgrade_is_finished(void **state)
 	assert_int_equal(run("status"), 0);
 	hasnt("upgrade finish");
 	pthread_mutex_lock(&f[0]->eng.lock);
-	f[0]->may_finish = (struct nfs4r_volume_settings){ 10, 2 };
+	f[0]->may_finish = (struct nfs4r_volume_settings){ .protocol = 10, .disk_format = 2 };
 	pthread_mutex_unlock(&f[0]->eng.lock);
 	assert_int_equal(run("status"), 0);
 	has("upgrade     the volume has protocol 9 and disk format 1, and every server knows protocol 10 and disk format 2: `nfs4rctl upgrade finish`");
@@ -252,7 +252,48 @@ static void an_upgrade_is_finished(void **state)
 	assert_int_equal(run("upgrade finish --yes"), 0);
 	has("waiting: the servers are agreeing on the change");
 	assert_int_equal(run("status --json"), 0);
-	has("\"volume_settings\":{\"protocol\":10,\"disk_format\":2,\"may_finish\":null}");
+	has("\"volume_settings\":{\"protocol\":10,\"disk_format\":2,\"may_finish\":null,");
+}
+
+static void a_setting_is_changed(void **state)
+{
+	struct nfs4r_volume_keys *k = &f[0]->view.adopted.settings.keys;
+
+	assert_int_equal(run("get"), 0);
+	has("Durability = local\n");
+	has("Max_Round_Trip = 100 milliseconds\n");
+	f[0]->view.adopted.settings = (struct nfs4r_volume_settings){ .protocol = 9, .disk_format = 1 };
+	*k = (struct nfs4r_volume_keys){ 2, 1, 100, 1000, 1000, 10, 1 };
+	assert_int_equal(run("get durability"), 0);
+	has("Durability = commit (in the file of this server: local)\n");
+	hasnt("Max_Round_Trip");
+	assert_int_equal(run("status"), 0);
+	has("setting     Durability = commit in the volume; the file of this server has local, which does not count");
+	assert_int_equal(run("set Max_Round_Trip 400"), 0);
+	has("Max_Round_Trip = 400 milliseconds (in the file of this server: 100)\n");
+	assert_int_equal(run("--json set Durability majority"), 0);
+	has("{\"key\":\"Durability\",\"value\":\"majority\",\"unit\":\"\",\"file\":\"local\",\"differs\":true}");
+	assert_int_equal(run("set Durability mostly"), 2);
+	has("nfs4rctl: Durability cannot be that; give local, commit, majority");
+	assert_int_equal(run("set Lease 10"), 2);
+	has("nfs4rctl: Lease cannot be that; give 200 to 60000 milliseconds");
+	assert_int_equal(run("set Window 7"), 2);
+	has("the volume has no such setting: it has Max_Round_Trip, ");
+	assert_int_equal(run("get Window"), 2);
+	has("the volume has no such setting");
+	assert_int_equal(run("set Durability"), 2);
+	has("set needs a key and a value");
+	assert_int_equal(run("get --no-wait"), 2);
+	has("get has no option but --json");
+	assert_int_equal(run("set Durability local --yes"), 2);
+	has("set and get have no options but --json");
+	f[0]->loses_set = true;
+	assert_int_equal(run("set Durability local"), 2);
+	has("the setting was not changed: see the log of this server");
+	f[0]->loses_set = false;
+	f[0]->refuses_set = true;
+	assert_int_equal(run("set Durability local"), 2);
+	has("nfs4rctl: another setting is being changed");
 }
 
 static void a_refusal_is_the_servers_sentence(void **state)
@@ -274,10 +315,10 @@ static void a_refusal_is_the_servers_sentence(void **state)
 	assert_int_equal(run("server add 4 127.0.0.4"), 2);
 	has("the request failed: its store is of another volume");
 	may_change(NFS4R_BIT(4));
-	f[0]->eng.cfg.lease_ms = 0;
+	f[0]->eng.runtime.volume.lease_ms = 0;
 	assert_int_equal(run("server add 4 127.0.0.4"), 2);
 	has("with Lease = 0 the servers of a volume never change");
-	f[0]->eng.cfg.lease_ms = 1000;
+	f[0]->eng.runtime.volume.lease_ms = 1000;
 }
 
 /* All numbers are used: a sixteenth server has none left, and no place. */
@@ -329,7 +370,7 @@ static void is_heard(bool silent_soon)
 	f[0]->view.adopted.voters = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3);
 	f[0]->view.adopted.num = 65;
 	f[0]->view.peer[3].known = true;
-	f[0]->eng.cfg.silence_ms = 2000;
+	f[0]->eng.runtime.volume.silence_ms = 2000;
 	f[0]->asked = 0;
 	f[0]->silent_after = silent_soon ? 3 : 0;
 	pthread_mutex_unlock(&f[0]->eng.lock);
@@ -704,8 +745,8 @@ static void wrong_use_is_answered_with_one_line(void **state)
 		{ "force-reconfigure 1 --wait -1", "--wait needs a number of seconds, 0 to 3600" },
 		{ "force-reconfigure none --wait 0", "takes no option" },
 		{ "server list --wait 1", "--wait belong to the command force-reconfigure" },
-		{ "status --wait 1", "belong to the commands server, upgrade and force-reconfigure" },
-		{ "status --no-wait", "belong to the commands server, upgrade and force-reconfigure" },
+		{ "status --wait 1", "belong to the commands set, server, upgrade and force-reconfigure" },
+		{ "status --no-wait", "belong to the commands set, server, upgrade and force-reconfigure" },
 		{ "server list --deep", "belong to the command controls" },
 		{ "status --max-lag 3", "--max-lag belongs to the command health" },
 		{ "server list --max-lag 3", "--max-lag belongs to the command health" },
@@ -1011,6 +1052,7 @@ int main(int argc, char **argv)
 		T(the_servers_are_a_short_table),
 		T(a_server_is_added_and_taken_out),
 		T(an_upgrade_is_finished),
+		T(a_setting_is_changed),
 		T(a_refusal_is_the_servers_sentence),
 		T(a_sixteenth_server_is_refused),
 		T(losing_updates_with_a_server_asks_for_confirmation),

@@ -192,8 +192,8 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(m->verify), 96);
 	assert_int_equal(sizeof(m->heartbeat), 176);
 	assert_int_equal(sizeof(m->prepare), 32);
-	assert_int_equal(sizeof(struct nfs4r_view), 2832);
-	assert_int_equal(sizeof(m->promise), 2992);
+	assert_int_equal(sizeof(struct nfs4r_view), 2864);
+	assert_int_equal(sizeof(m->promise), 3024);
 	assert_int_equal(sizeof(m->join), 16);
 	assert_int_equal(sizeof(struct nfs4r_join_row), 208);
 	assert_int_equal(sizeof(m->joinrows), 168);

@@ -53,7 +53,7 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("positions", 44, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
-	/* accept: seals at 40, addresses at 84; promise: seals of the view at 60, its addresses at 80, a secret, settings, applied at 112; read_answer_row: parents at 220 */
+	/* accept: seals at 40, addresses at 84; promise: seals of the view at 60, its addresses at 80, a secret, settings, applied at 140; read_answer_row: parents at 220 */
 	assert_int_equal(with_word("accept", 40, NFS4R_SEALS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("accept", 40, NFS4R_SEALS_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("promise", 60, NFS4R_SEALS_MAX + 1), NFS4R_TOOBIG);
@@ -61,7 +61,7 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("accept", 84, NFS4R_SERVERS_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("accept", 96, NFS4R_ADDRESS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("promise", 80, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
-	assert_int_equal(with_word("promise", 112, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
+	assert_int_equal(with_word("promise", 140, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
 	assert_int_equal(with_word("read_answer_row", 220, NFS4R_PARENTS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("read_answer_row", 220, NFS4R_PARENTS_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("read_answer_oids", 428, NFS4R_READDIR_MAX + 1), NFS4R_TOOBIG);

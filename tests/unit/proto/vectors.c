@@ -594,6 +594,7 @@ static void make_grant(void *p)
 
 	m->type = NFS4R_MSG_GRANT;
 	m->grant.clock_ms = 0x0000000123456789;
+	m->grant.lease_ms = 2000;
 }
 
 static void set_room(struct nfs4r_room *r, uint64_t total)
@@ -695,7 +696,7 @@ static void set_book(struct nfs4r_view *v)
 	set_key(&v->addresses[1], 0x20);
 	set_key(&v->addresses[2], 0x60);
 	set_key(&v->addresses[2], 0x80);
-	v->settings = (struct nfs4r_volume_settings){ .protocol = 9, .disk_format = 1 };
+	v->settings = (struct nfs4r_volume_settings){ .protocol = 9, .disk_format = 1, .keys = { 3, 2, 400, 4000, 5000, 20, 1 } };
 	for (uint8_t i = 0; i < sizeof(v->secret); i++)
 		v->secret[i] = (uint8_t)(0xa0 + i);
 }
