@@ -465,6 +465,22 @@ def ends_again_and_again(b):
     return line
 
 
+def file_does_not_count(b):
+    """The volume has its settings since its first start: a file with another one is said, and nobody refuses the server."""
+    stop(b)
+    with Edited(b, r'^\s*Volume = ', '\tMax_Round_Trip = 300;\n\tVolume = '):
+        line = says(start(b), r'the volume has Max_Round_Trip = \d+ \(here 300\).*, and that counts')
+        wait_back(b)
+        said = b.ctl(SITE, 'status').stdout
+        bed.expect('the file of this server has 300, which does not count' in said, f'status says: {said}')
+        r = b.ctl(1, 'set', 'Max_Round_Trip', '300')
+        bed.expect(r.returncode == 0 and 'Max_Round_Trip = 300 milliseconds' in r.stdout, f'set: {r.stdout}{r.stderr}')
+        bed.eventually(20, lambda: 'does not count' not in b.ctl(SITE, 'status').stdout, 'the volume does not get what the file has')
+    again(b)
+    whole_again(b)
+    return line
+
+
 def configurations(report):
     with bed.Bed.own(*OPTIONS) as b:
         b.sh(1, 'mkdir /nfs/base && echo base >/nfs/base/f')
@@ -480,10 +496,10 @@ def configurations(report):
             report.check(key, refused_at_start, b, old, new, pattern)
         for key, old, new, pattern in (
                 ('another Export_Id', 'Export_Id = 77', 'Export_Id = 78', 'Export_Id'),
-                ('another Max_Round_Trip', r'^\s*Volume = ', '\tMax_Round_Trip = 300;\n\tVolume = ', 'timing differs'),
                 ('another Pseudo', r'Pseudo = /data', 'Pseudo = /date', 'Pseudo differs: server . has "/dat.", server . has "/dat."; write the same'),
                 ('the Server_Owner of another server', 'Server_Owner = "s3"', 'Server_Owner = "s1"', 'Server_Owner must differ: servers . and . both have "s1"')):
             report.check(key, refused_by_peers, b, old, new, pattern, (1,) if 'Owner' in key else (1, 2))
+        report.check('another Max_Round_Trip in a file', file_does_not_count, b)
         report.check('starts that come to nothing', starts_in_vain, b)
         report.check('starts that end soon', ends_again_and_again, b)
         report.check('a server list of its own', list_of_its_own, b)
