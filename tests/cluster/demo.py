@@ -181,7 +181,7 @@ def the_end(b):
 
 def main():
     say('three sites, 40 ms apart: a server with FSAL_REPL and a Linux NFS client each')
-    with Reference() as ref, bed.Bed.own('--rtt', '40ms', *bed.SHORT) as b:
+    with Reference() as ref, bed.Bed.own('--rtt', '40ms', '--peer-security', 'tls', *bed.SHORT) as b:
         say('up; each client has mounted its own server at /nfs')
         act('a file written at site 1 is read at sites 2 and 3', one_file, b)
         act('a tree unpacked at site 2 is the same at sites 1 and 3', a_tree, b, ref)
