@@ -46,6 +46,7 @@ static const struct {
 	{ NFS4R_LOCKED, EBUSY, "in use by another process" },
 	{ NFS4R_SHUTDOWN, ESHUTDOWN, "shutting down" },
 	{ NFS4R_BADCONFIG, EINVAL, "bad configuration" },
+	{ NFS4R_HUNG, EIO, "no answer for too long" },
 };
 
 #define ROWS (sizeof(table) / sizeof(table[0]))

@@ -48,6 +48,7 @@ enum nfs4r_status {
 	NFS4R_LOCKED = 208, /* the store is in use by another process */
 	NFS4R_SHUTDOWN = 209,
 	NFS4R_BADCONFIG = 210,
+	NFS4R_HUNG = 211, /* a call has not returned for so long that nobody waits for it any more */
 };
 
 /* English text for a status; never NULL, static. */

@@ -285,6 +285,7 @@ static void timers(struct nfs4r_core *c)
 	view_timers(c);
 	recovery_memory_timers(c);
 	recovery_join_timers(c);
+	log_trouble_timers(c);
 	view_trouble_timers(c);
 }
 

@@ -214,7 +214,8 @@
 	X(F_GRANT_SHORTENS, "log 6.17", "a shorter grant ends the wait for a longer one")                                    \
 	X(F_START_SHORT, "log 6.17", "a voter that started waits only as long as its view says")                             \
 	X(F_GRANT_UNSAVED, "log 6.17", "a longer lease is granted before its view is on disk")                               \
-	X(F_ENDS_AT_ONCE, "log 6.17", "logs end although their servers may have answered with local")
+	X(F_ENDS_AT_ONCE, "log 6.17", "logs end although their servers may have answered with local")                        \
+	X(F_HUNG_WAITS, "log 4.18", "an update whose execution does not end is waited for")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

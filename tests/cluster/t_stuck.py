@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""One server cannot apply an update (log 4.11, 4.13, 6.12): a directory that somebody made immutable, and a file that is larger than it may write. The others go on within seconds, every server says
+"""One server cannot apply an update (log 4.11, 4.13, 4.18, 6.12): a directory that somebody made immutable, a file that is larger than it may write, and a disk that stands still. The others go on within seconds, every server says
 why, and it comes back by itself: when it can, or when the file is gone. Nobody restarts anything. What is printed: how long the others waited, and how long it took to be back.
 """
 import os
@@ -15,8 +15,9 @@ from t_views import wait_back
 
 SITE = 2
 DIR = '/nfs/stuck'
-OPTIONS = ('--rtt', '20ms', *bed.SHORT, '--vers', '4.2,actimeo=0')
+OPTIONS = ('--rtt', '20ms', *bed.SHORT, '--vers', '4.2,actimeo=0', '--images', '512M')
 PAUSE_MAX = 15      # seconds: half a lease, the lease, and what a busy machine needs
+HUNG = 10           # five silences before that
 LIMIT = 1 << 30     # bytes of a file that the server of the site may write
 
 
@@ -25,13 +26,13 @@ def begin(b):
     b.no_controls(30)
 
 
-def pause(b, script):
+def pause(b, script, most=PAUSE_MAX):
     """Runs it at site 1, and then an update at site 3 in the same directory; how long that took."""
     start = time.monotonic()
     b.sh(1, script, timeout=60)
     b.sh(3, f'mkdir {DIR}/d/at3 && rmdir {DIR}/d/at3 && echo 3 >>{DIR}/g', timeout=60)
     took = time.monotonic() - start
-    bed.expect(took < PAUSE_MAX, f'the others waited for {took:.1f} s')
+    bed.expect(took < most, f'the others waited for {took:.1f} s')
     return took
 
 
@@ -103,6 +104,21 @@ def too_large_until_it_is_cut(b):
     return note
 
 
+def a_disk_that_stands_still(b):
+    """No call fails, and none returns."""
+    mark = marks(b)
+    data = f'{b.server_dir(SITE)}/data'
+    b.must_in_bed('fsfreeze', '-f', data)
+    try:
+        took = pause(b, f'for i in 1 2 3; do echo new >{DIR}/d/frozen$i || exit 1; done', HUNG + PAUSE_MAX)
+        says_why(b, mark, 'no answer for too long', 'fsfreeze -u')
+        b.sh(3, f'rm {DIR}/d/frozen3')
+    finally:
+        b.must_in_bed('fsfreeze', '-u', data)
+    since = time.monotonic()
+    return f'the others waited {took:.1f} s; it was back {back(b, since):.1f} s after the disk answered again'
+
+
 def all_equal(b):
     b.drop_caches()
     trees.clients_equal(b)
@@ -110,12 +126,17 @@ def all_equal(b):
     b.servers_alive()
 
 
+# Each in a bed of its own: of one server the log has few such lines in a minute.
+BEDS = (immutable_directory, too_large_until_it_is_removed, too_large_until_it_is_cut), (a_disk_that_stands_still,)
+
+
 def main():
     t = bed.Report('stuck')
-    with bed.Bed.own(*OPTIONS) as b:
-        if t.check('a bed', begin, b):
-            for part in (immutable_directory, too_large_until_it_is_removed, too_large_until_it_is_cut, all_equal):
-                t.check(part.__name__.replace('_', ' '), part, b)
+    for parts in BEDS:
+        with bed.Bed.own(*OPTIONS) as b:
+            if t.check('a bed', begin, b):
+                for part in (*parts, all_equal):
+                    t.check(part.__name__.replace('_', ' '), part, b)
     return t.status()
 
 

@@ -175,12 +175,25 @@ static bool what_a_halted_server_wrote_comes_from_others(struct net *n)
 	return memtree_applied(n->s[Q].tree, P) == last;
 }
 
+/* S has begun to apply P's update, and its disk stands still: no call fails. */
+static bool nobody_waits_for_a_disk_that_stands_still(struct net *n)
+{
+	ends_begin(n, TREE, NFS4R_DURABILITY_LOCAL);
+	net_run(n, 4 * LEASE);
+	n->s[S].hold_apply = true;
+	chmod_(n, P, "d/f");
+	if (!until_removed(n, P, S, 5 * SILENCE + 4 * LEASE))
+		return false;
+	return keep_trying_chmod(n, Q, "d/f", 4 * LEASE) == NFS4R_OK;
+}
+
 static const struct prevents list[] = {
 	{ "log 6.12: nobody waits for a server that cannot apply an entry", F_STUCK_STAYS, nobody_waits_for_who_cannot },
 	{ "log 6.12: a server that cannot apply an entry is not added", F_STUCK_RETURNS, who_cannot_is_not_added },
 	{ "log 4.11: what failed and is given back may have left something", F_BEGUN_IS_EXACT, what_failed_may_have_left_something },
 	{ "log 4.11: what was given back and is applied after all is exact", F_GIVEN_BACK_STAYS, what_was_given_back_comes_again },
 	{ "log 4.13: what was passed over is missing until the later entry is here", F_PASSED_IS_EXACT, what_was_passed_over_is_missing },
+	{ "log 4.18: nobody waits for a disk that stands still", F_HUNG_WAITS, nobody_waits_for_a_disk_that_stands_still },
 	{ "log 4.15: nobody waits for the silence of a server that has halted", F_HALTED_UNHEARD, nobody_waits_for_the_silence_of_who_halted },
 	{ "log 4.15: what a halted server wrote comes from others", F_HALTED_UNHEARD, what_a_halted_server_wrote_comes_from_others },
 };

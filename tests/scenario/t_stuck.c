@@ -87,6 +87,50 @@ static void it_catches_up_and_returns(void **state)
 	net_free(n);
 }
 
+/* Its disk stands still, and reports nothing: the same, when it has stood still for five silences. */
+static void a_disk_that_stands_still(void **state)
+{
+	struct net *n = net_of_views(3);
+	struct client *c;
+
+	n->s[S].hold_apply = true;
+	c = chmod_(n, P, "d/f");
+	net_run(n, 4 * SILENCE);
+	assert_true(view_of(n, P).adopted.members & NFS4R_BIT(S));
+	assert_true(until_removed(n, P, S, SILENCE + SOON));
+	net_run(n, 10 * RTT(n));
+	assert_true(c->done);
+	assert_int_equal(view_of(n, P).peer[S].trouble, NFS4R_HUNG);
+	do_chmod(n, Q, "d/f");
+	do_create(n, P, "d", "new");
+	net_let_apply(n, S);
+	n->s[S].hold_apply = false;
+	assert_true(until_back(n));
+	assert_int_equal(view_of(n, S).trouble, NFS4R_OK);
+	do_chmod(n, S, "d/f");
+	expect_equal(n, P, S);
+	net_free(n);
+}
+
+/* The same at the server that executes: it has answered nobody, and nobody waits for it. */
+static void a_primarys_disk_stands_still(void **state)
+{
+	struct net *n = net_of_views(3);
+
+	n->s[S].hold_exec = true;
+	chmod_(n, S, "d/f");
+	net_run(n, 4 * SILENCE);
+	assert_true(view_of(n, P).adopted.members & NFS4R_BIT(S));
+	assert_true(until_removed(n, P, S, SILENCE + SOON));
+	do_create(n, P, "e", "new");
+	net_let_execute(n, S);
+	n->s[S].hold_exec = false;
+	assert_true(until_back(n));
+	do_chmod(n, P, "d/f");
+	expect_equal(n, P, S);
+	net_free(n);
+}
+
 /* A second of trouble is none. */
 static void what_passes_soon_removes_nobody(void **state)
 {
@@ -355,6 +399,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_others_go_on_soon),
 		cmocka_unit_test(it_catches_up_and_returns),
+		cmocka_unit_test(a_disk_that_stands_still),
+		cmocka_unit_test(a_primarys_disk_stands_still),
 		cmocka_unit_test(what_passes_soon_removes_nobody),
 		cmocka_unit_test(it_lets_go_first),
 		cmocka_unit_test(a_restart_changes_nothing),

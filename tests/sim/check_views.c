@@ -346,7 +346,7 @@ void views_print(const struct totals *t)
 	       ULL(t->with_views), ULL(t->troubles), ULL(t->stops), ULL(t->views), ULL(t->removals), ULL(t->returns),
 	       ULL(t->joins), ULL(t->leases_lost), ULL(t->ok_without), ULL(t->removal_max_us / 1000));
 	if (t->stuck)
-		printf("stuck: %llu servers for a while, %llu attempts to apply an entry failed, %llu were passed over, %llu put aside\n", ULL(t->stuck), ULL(t->failed), ULL(t->passed), ULL(t->asides));
+		printf("stuck: %llu servers for a while, %llu attempts to apply an entry failed, at %llu looks one had not ended, %llu were passed over, %llu put aside\n", ULL(t->stuck), ULL(t->failed), ULL(t->hung), ULL(t->passed), ULL(t->asides));
 	if (t->leaves)
 		printf("stops in order: %llu, %llu of a server that had left\n", ULL(t->leaves), ULL(t->left));
 }

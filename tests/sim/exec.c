@@ -188,6 +188,8 @@ void exec_started(struct server *v, struct nfs4r_op *op, struct nfs4r_entry *e)
 
 /* ---- entries of others ----------------------------------------------------------------- */
 
+#define HANG_LOOKS_US (20 * MS)
+
 static void applied(struct sim *s, void *arg, uint64_t generation, uint64_t id)
 {
 	struct server *v = &s->servers[id];
@@ -196,6 +198,11 @@ static void applied(struct sim *s, void *arg, uint64_t generation, uint64_t id)
 
 	if (!v->up || v->generation != generation)
 		return; /* freed with the start that it belongs to */
+	if (!a->aside && v->stuck_hangs && trouble_stuck(v, a->e, a->mask)) {
+		s->totals.hung++;
+		server_at(v, s->now + HANG_LOOKS_US, applied, a, generation, id);
+		return;
+	}
 	while (*at != a)
 		at = &(*at)->next;
 	*at = a->next;

@@ -427,6 +427,7 @@ static const struct {
  * have another version at every source, and that lasts longer than the pause after it (seed 18044325201831).
  * Nobody puts a server back here when the upgrade is being finished (t_prevents_versions.c). One is about keys of servers, and none are here (t_prevents_members.c).
  * Of the settings only the lease is set here, and a voter that starts seldom is the one whose long grant still runs (t_prevents_settings.c).
+ * What stands still ends before a run does, and then nobody waits any more (t_prevents_stuck.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_NOT_ACKED,
@@ -446,7 +447,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
 				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD, F_VERSION_UNKNOWN,
-				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_ENDS_AT_ONCE };
+				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_ENDS_AT_ONCE, F_HUNG_WAITS };
 
 static bool is_elsewhere(uint32_t fault)
 {

@@ -379,6 +379,7 @@ struct server {
 	uint32_t stuck_of, stuck_rest;
 	nfs4r_lsn failed[SERVERS_MAX + 1]; /* of each log, of this start: the last entry that could not be applied */
 	uint64_t failed_since[SERVERS_MAX + 1], failed_stops; /* and when that was so first; how often it had stopped by then */
+	bool stuck_hangs; /* the attempt does not fail, and does not end before that time (log 4.18) */
 	bool stuck_content; /* only those that make an object, move it or change its content: a later one may make them moot (log 4.13) */
 	nfs4r_lsn beyond[SERVERS_MAX + 1]; /* of this start: up to here it keeps more than the plan says */
 	/* lose.c */
@@ -417,7 +418,7 @@ struct totals {
 	uint64_t elections, elections_waited, deep_asked, deep_refused, escalations, escalations_lost, raises, raises_lost, drops, deescalations, yielded, yield_regrets, turns; /* of the cores */
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, repairs_anew, commits, commits_ok, holds, give_ups, promised, leaves, left, lies;
-	uint64_t stuck, failed, passed, asides, disks_lost, disks_put_back, newest_put_back, disks_back;
+	uint64_t stuck, failed, hung, passed, asides, disks_lost, disks_put_back, newest_put_back, disks_back;
 	uint64_t deaths_to_come; /* a copy was made anew without what its source had deleted, and it had not made yet */
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t added, taken_out, new_disks;

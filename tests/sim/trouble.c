@@ -338,10 +338,11 @@ static void stick(struct sim *s, struct server *v, uint64_t us)
 {
 	v->stuck_of = (uint32_t)rng_range(&s->rng, 1, 6);
 	v->stuck_rest = (uint32_t)rng_below(&s->rng, v->stuck_of);
+	v->stuck_hangs = v->stuck_of == 2;
 	v->stuck_until = s->now + us;
 	v->stuck_content = rng_chance(&s->rng, 600);
 	s->totals.stuck++;
-	TRACE(s, v, "cannot apply entries of every object of %u for %llu ms", v->stuck_of, (unsigned long long)(us / 1000));
+	TRACE(s, v, "%s entries of every object of %u for %llu ms", v->stuck_hangs ? "hangs in" : "cannot apply", v->stuck_of, (unsigned long long)(us / 1000));
 	if (rng_chance(&s->rng, 300))
 		stick(s, another(s, v), us);
 }

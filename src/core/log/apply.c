@@ -54,6 +54,8 @@ struct pend *log_pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct op
 	p->entry = e;
 	p->opx = o;
 	p->state = o ? PEND_BUSY : PEND_QUEUED;
+	if (o)
+		log_trouble_begun(c, p);
 	for (uint32_t i = 0; i < e->nparts; i++)
 		enqueue(c, p, i);
 	DL_APPEND(l->pend, p);
@@ -134,6 +136,7 @@ static void enqueue_beyond(struct nfs4r_core *c, struct pend *p)
 
 void log_pend_free(struct nfs4r_core *c, struct pend *p)
 {
+	log_trouble_forget(c, p);
 	dequeue(c, p);
 	if (p->woken)
 		DL_DELETE2(c->log.ready, p, rprev, rnext);
@@ -373,6 +376,7 @@ static bool try_apply(struct nfs4r_core *c, struct pend *p)
 	if (!mask)
 		return true;
 	p->state = PEND_BUSY;
+	log_trouble_begun(c, p);
 	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_APPLY, .apply = { .entry = nfs4r_entry_get(p->entry), .mask = mask, .tries = p->tries, .aside = p->aside } });
 	return false;
 }

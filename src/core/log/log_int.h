@@ -14,6 +14,7 @@ void log_quorum_note(struct nfs4r_core *c, nfs4r_lsn lsn);
 
 /* failed.c: entries that could not be applied (log 4.11) */
 void log_trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st);
+void log_trouble_begun(struct nfs4r_core *c, struct pend *p);
 void log_trouble_forget(struct nfs4r_core *c, struct pend *p);
 bool log_trouble_waits(const struct nfs4r_core *c, const struct pend *p); /* it failed, and is not to be tried yet */
 

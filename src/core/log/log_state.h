@@ -34,6 +34,7 @@ struct pend { /* entry between received/started and committed */
 	bool made; /* own, by fuzzy.c: nothing to be executed */
 	uint64_t failed_ms, again_ms; /* withdraw.c: since when it cannot be applied, 0: nothing is known of that; not tried before */
 	uint32_t cause, tries; /* why; how often it failed */
+	uint64_t begun_ms; /* BUSY: since when the caller has it; failed.c */
 	bool aside; /* superseded.c: what it makes, or moves, is to be put aside */
 	const struct nfs4r_entry *by[NFS4R_PARTS_MAX]; /* parts that are passed over, and what undoes them */
 	uint32_t mask;
@@ -123,7 +124,8 @@ struct log_state { /* c->log */
 	struct fuzzy *fuzzy;
 	uint32_t ninexact;
 	uint32_t npassed; /* objects that are not exact because an entry was passed over */
-	uint32_t nfailed; /* entries, pending, that could not be applied when they were tried last */
+	uint32_t nfailed; /* entries, pending, that could not be applied when they were tried last, or that are tried for too long */
+	uint64_t hung_at; /* failed.c: look then whether one is; 0: none is being tried */
 	uint64_t heartbeat_at;
 	bool checkpoint_asked, checkpoint_hurried;
 	struct quorum_state quorum;

@@ -30,6 +30,8 @@ const char *engine_remedy(enum nfs4r_status st)
 	case NFS4R_XATTR2BIG:
 	case NFS4R_NOTSUPP:
 		return "the exported file system cannot hold the object: remove the object at another server, or move this copy to a file system like theirs";
+	case NFS4R_HUNG:
+		return "the exported file system does not answer: look for a device that hangs (dmesg), or thaw the file system (fsfreeze -u)";
 	default:
 		return "check the exported file system and its disk";
 	}
@@ -37,7 +39,9 @@ const char *engine_remedy(enum nfs4r_status st)
 
 const char *engine_stuck_on(const struct nfs4r_core_view *v, nfs4r_server_id self, char *buf, size_t len)
 {
-	if (v->trouble_log == self)
+	if (v->trouble_log == self && v->trouble == NFS4R_HUNG)
+		snprintf(buf, len, "update %llu of its own", (unsigned long long)v->trouble_lsn);
+	else if (v->trouble_log == self)
 		snprintf(buf, len, "the repair of an object in doubt after a crash");
 	else
 		snprintf(buf, len, "update %llu of server %u", (unsigned long long)v->trouble_lsn, v->trouble_log);
