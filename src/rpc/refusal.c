@@ -52,6 +52,9 @@ void rpc_uuid_text(const uint8_t u[16], char out[40])
 		p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
 }
 
+/* Where keys are known one by one, a server that does not belong to the volume is told no more than one whose key is wrong. */
+#define ADD_TEXT "; a server that is new or was removed from this volume is let in after nfs4rctl server add %u ADDRESS --key FINGERPRINT at a member, with an empty store"
+
 /* Of causes about which no more can be said here. */
 static const char *plain_cause(uint32_t cause)
 {
@@ -75,6 +78,7 @@ static void cause_text(const struct rpc_conn *c, uint32_t cause, char *out, size
 {
 	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
 	char uuid[40], speaks[NFS4R_VERSIONS_TEXT];
+	int len;
 
 	rpc_uuid_text(cfg->volume, uuid);
 	switch (cause) {
@@ -101,7 +105,9 @@ static void cause_text(const struct rpc_conn *c, uint32_t cause, char *out, size
 		snprintf(out, size, RPC_UNKNOWN_TEXT, cfg->self, cfg->self);
 		break;
 	default:
-		snprintf(out, size, "%s", plain_cause(cause));
+		len = snprintf(out, size, "%s", plain_cause(cause));
+		if (cause == NFS4R_REFUSED_SECURITY && cfg->security == NFS4R_SECURITY_TLS)
+			snprintf(out + len, size - (size_t)len, ADD_TEXT, cfg->self);
 	}
 }
 

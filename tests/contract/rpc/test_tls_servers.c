@@ -110,7 +110,7 @@ static void test_another_servers_key(void **state)
 	end(w);
 }
 
-/* A key that the volume does not know, or not any more. */
+/* A key that the volume does not know, or not any more: its server has only the number of the cause, and says what that may mean. */
 static void test_unknown_key(void **state)
 {
 	struct world *w = world_of(2, NFS4R_SECURITY_TLS);
@@ -119,6 +119,7 @@ static void test_unknown_key(void **state)
 	world_start_all(w);
 	world_wait(&w->s[0], strstr(w_s->log, "a caller shows server 1 the certificate"));
 	world_wait(&w->s[1], world_state_has(w_s, 1, "security differs, or its handshake failed"));
+	assert_in_range(world_logged(&w->s[1], "nfs4rctl server add 2 ADDRESS --key FINGERPRINT at a member"), 1, 1);
 	assert_int_equal(world_get(&w->s[0], w_s->ups[2]), 0);
 	end(w);
 }
