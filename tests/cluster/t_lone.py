@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
 import trees
-from t_members import add, must_ctl, servers, wait_serves, wait_set
+from t_members import add, must_ctl, servers, start_outside, wait_serves, wait_set
 
 DIR = '/nfs/lone'
 FILES = int(os.environ.get('FILES', 100))
@@ -34,8 +34,7 @@ def refusals(b):
 
 
 def grow(b, site, windows):
-    b.must('server', site, 'start')
-    bed.eventually(20, lambda: f'nfs4rctl server add {site} ADDRESS at a member' in b.log(site), lambda: b.log(site)[-2000:], 0.1)
+    start_outside(b, site)
     note = add(b, 1, site, windows, f'{site}')
     wait_set(b, list(range(1, site + 1)))
     b.must('client', site, 'remount')

@@ -9,7 +9,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
 import trees
-from t_members import add, empty, state, wait_set
+from t_members import add, empty, start_outside, state, wait_set
 
 DIR = '/nfs/reconfigure'
 FILES = int(os.environ.get('FILES', 100))
@@ -52,16 +52,13 @@ def go_on(b):
 
 
 def old_one(b):
-    b.must('server', 1, 'start')
-    bed.eventually(30, lambda: 'server 1 was removed from this volume' in b.log(1), lambda: b.log(1)[-2000:], 0.1)
-    bed.expect(state(b, 1) != 'serving', 'a server of the old configuration serves')
+    start_outside(b, 1, removed=True)
     b.must('server', 1, 'kill')
     bed.expect(b.sh(3, f'cat {DIR}/site3/f') == 'alone\n', 'the one that went on has something else')
 
 
 def add_fourth(b):
-    b.must('server', 4, 'start')
-    bed.eventually(20, lambda: 'nfs4rctl server add 4 ADDRESS at a member' in b.log(4), lambda: b.log(4)[-2000:], 0.1)
+    start_outside(b, 4)
     note = add(b, 3, 4, {}, 'added')
     wait_set(b, [3, 4])
     b.must('client', 4, 'remount')

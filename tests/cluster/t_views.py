@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import random
+import re
 import select
 import signal
 import subprocess
@@ -299,7 +300,7 @@ def stale_reads(b, site=2):
     with open(conf) as f:
         text = f.read()
     with open(conf, 'w') as f:
-        f.write(text.replace('Peer_Security = none;', 'Peer_Security = none; Stale_Reads = true;'))
+        f.write(re.sub(r'(Peer_Security = \w+;)', r'\1 Stale_Reads = true;', text))
     b.must('server', site, 'start')
     wait_back(b)
     bed.eventually(20, lambda: answers(b, site, path, 10) == 'old\n', 'the file cannot be read before the cut')
