@@ -228,6 +228,15 @@ def removed_when_made(b, count=8):
     bed.expect(not wrong and out == '[]\n', f'{wrong}, {out}')
 
 
+def root_of_a_mount(b):
+    """Trees are compared as the servers have them, also at the root, of which a client believes for a while what it knows (lib/snapshot.py)."""
+    look = f'cd {bed.LIB} && python3 -c "import snapshot; s = snapshot.attributes(\'/nfs\'); print(s.st_nlink, s.st_mtime_ns, s.st_ctime_ns)"'
+    b.sh(2, 'stat /nfs')
+    b.sh(1, 'mkdir /nfs/new-in-the-root')
+    said = bed.everywhere(lambda s: b.sh(s, look), b.sites)
+    bed.expect(len(set(said.values())) == 1, f'links, mtime and ctime of the root by site: {said}')
+
+
 def secured(b):
     """A bed that fell back to none would show nothing."""
     want = os.environ.get('TB_PEER_SECURITY', 'none')
@@ -250,6 +259,7 @@ def main():
         if not bed.STOCK:       # one server
             report.check('removed as soon as it is made', removed_when_made, b)
         b.remount()
+        report.check('the root of a mount after a change elsewhere', root_of_a_mount, b)
         report.check('opens that are refused cut nothing', refused_opens, b)
         if not bed.STOCK:       # which lets them cut, has no extended attributes, and one site
             report.check('opens for reading that cut', opens_that_read, b)

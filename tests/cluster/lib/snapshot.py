@@ -48,8 +48,23 @@ def xattrs(path):
     return values, acl
 
 
-def entry(path):
+def attributes(path):
+    """
+    As the server has them. A client believes for up to a minute what it knows of a directory that it keeps, and it keeps the root of a mount whatever drop_caches does. When a directory is
+    opened it asks the server (close-to-open).
+    """
     st = os.lstat(path)
+    if not stat.S_ISDIR(st.st_mode):
+        return st
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        return os.fstat(fd)
+    finally:
+        os.close(fd)
+
+
+def entry(path):
+    st = attributes(path)
     kind = stat.S_IFMT(st.st_mode)
     e = {'type': oct(kind), 'mode': oct(stat.S_IMODE(st.st_mode)), 'uid': st.st_uid, 'gid': st.st_gid,
          'size': st.st_size if kind in (stat.S_IFREG, stat.S_IFLNK) else 0, 'nlink': st.st_nlink,
