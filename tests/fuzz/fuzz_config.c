@@ -2,7 +2,7 @@
 /*
  * The values of a REPL block, as Ganesha's parser hands them over, into the engine's configuration; then what is done with the addresses. And the words of nfs4rctl that name servers.
  *
- * Input: lines. `Key=value` sets a key of the shipped table, by the type it has there; `Server=id,port,address` is a Server block; `+words` and `=words` are what follows
+ * Input: lines. `Key=value` sets a key of the shipped table, by the type it has there; `Server=id,port,address key;principal` is a Server block; `+words` and `=words` are what follows
  * `nfs4rctl server add` and `nfs4rctl force-reconfigure`. The rest has its defaults, and what no configuration can do without is set.
  */
 #include "fuzz/fuzz.h"
@@ -70,10 +70,14 @@ static void set(struct raw *raw, const struct config_item *item, const char *val
 static void add_server(struct raw *raw, char *value)
 {
 	struct raw_server *s = server_init(&raw->servers, NULL);
-	char *rest, *key;
+	char *rest, *key, *principal;
 
 	s->id = (uint32_t)strtoul(value, &rest, 0);
 	s->port = *rest ? (uint32_t)strtoul(rest + 1, &rest, 0) : 0;
+	principal = *rest ? strchr(rest + 1, ';') : NULL;
+	if (principal)
+		*principal++ = '\0';
+	s->principal = principal && strlen(principal) <= 191 && *principal ? strdup(principal) : NULL;
 	key = *rest ? strchr(rest + 1, ' ') : NULL; /* behind the address */
 	if (key)
 		*key++ = '\0';

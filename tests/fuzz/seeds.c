@@ -375,6 +375,9 @@ static const char *const requests[] = {
 	"{\"cmd\":\"abandon\",\"server\":3,\"yes\":true}\n",
 	"{\"cmd\":\"keys\"}\n",
 	"{\"cmd\":\"set-keys\",\"server\":3,\"keys\":[\"SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU\"],\"abandon\":true}\n",
+	"{\"cmd\":\"settings\"}\n",
+	"{\"cmd\":\"set\",\"key\":\"Durability\",\"value\":\"majority\"}\n",
+	"{\"cmd\":\"finish-upgrade\",\"yes\":true}\n",
 };
 
 static const char *const configs[] = {
@@ -383,6 +386,8 @@ static const char *const configs[] = {
 	"Retention_Bytes=268435456\nRetention_Time=3600\nFree_Min=1048576\nAbandon_After=60\n",
 	"Server=2,294,10.0.0.2 SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU\nPeer_Security=tls\nPeer_Security_Accept=6\n",
 	"Window=4194304\nPayload_Memory=4194304\nPeer_Congestion=system\nPeer_Security=krb5\n",
+	"Server=2,294,b.example;nfs4r/b.example@EXAMPLE.ORG\nServer=3,294,::1 SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU;nfs4r/c@EXAMPLE.ORG\nPeer_Security=krb5p\nPeer_Keytab=/etc/nfs4r/data.keytab\nPeer_Service=nfs4r\nPeer_Security_Accept=12\n",
+	"Peer_Security=tls\nPeer_Certificate=/etc/nfs4r/peer.crt\nPeer_Key=/etc/nfs4r/peer.key\nPeer_CA=/etc/nfs4r/ca.crt\nPeer_CRL=/etc/nfs4r/ca.crl\n",
 	"+add 4 server4.example:2050\n+add 4 [::1]:2050\n+remove 3\n+list\n=1 2\n=none\n",
 };
 
