@@ -9,7 +9,7 @@
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 
-TARGETS="record answer store ctl config"
+TARGETS="record tls krb5 answer store ctl config"
 BIN=$ROOT/build/fuzz/tests/fuzz
 WORK=$ROOT/build/fuzz/found
 SEEDS=$ROOT/build/fuzz/seeds

@@ -123,6 +123,70 @@ static void hello_seed(const char *name, bool called)
 	save("record", name, &o);
 }
 
+/* ---- tls, krb5 ---- */
+
+/* Pieces as stranger.c has them, by their numbers there. */
+static void stranger_seed(const char *name, uint8_t flags, uint8_t variant, const void *pieces, size_t len)
+{
+	struct out o = { .len = 0 };
+	char numbered[64];
+
+	put_u8(&o, flags);
+	put_u8(&o, variant);
+	put(&o, pieces, len);
+	snprintf(numbered, sizeof(numbered), "%s-%02x-%u", name, flags, variant);
+	save("krb5", numbered, &o);
+	if (variant == 0)
+		save("tls", numbered, &o);
+}
+
+#define PIECES(text) text, sizeof(text) - 1
+
+/* One that departs from what a peer does after @before pieces. */
+static void departures(uint8_t flags, uint8_t before)
+{
+	static const struct {
+		const char *name, *pieces;
+		size_t len;
+	} all[] = {
+		{ "bent-inside", PIECES("\1\1\0\44\1\0\0") },
+		{ "bent", PIECES("\2\1\0\44\1\0") },
+		{ "cut", PIECES("\2\4\0\1\0") },
+		{ "longer", PIECES("\2\10\7\0") },
+		{ "halves", PIECES("\17\0") },
+		{ "again", PIECES("\7\0") },
+		{ "left-out", PIECES("\6\0\0") },
+		{ "raw", PIECES("\4\0\4\0\0\0\1") },
+		{ "bytes", PIECES("\5\0\5\200\0\0\1\1") },
+		{ "said", PIECES("\3\0\4\0\0\0\1\0") },
+	};
+
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		char pieces[32] = "", name[32];
+
+		memcpy(pieces + before, all[i].pieces, all[i].len);
+		snprintf(name, sizeof(name), "%s-%u", all[i].name, before);
+		stranger_seed(name, flags, 0, pieces, before + all[i].len);
+		stranger_seed(name, flags, 7, pieces, before + all[i].len);
+	}
+}
+
+/* From each side, up or not, each of those who may be there. A peer that does all as it should; then one that departs from it, each time a step later. */
+static void stranger_seeds(void)
+{
+	for (uint8_t who = 0; who < 4; who++)
+		for (uint8_t variant = 0; variant < 8; variant++) {
+			stranger_seed("called", who, variant, PIECES("\0\0\0\0\0\0"));
+			stranger_seed("calls", 0x20 | who, variant, PIECES("\0\0\0\0\0\0"));
+			stranger_seed("renewed", (uint8_t)(0x10 | who << 2 | who << 6), variant, PIECES("\0\0\0\0\0\0\0\0"));
+			stranger_seed("asked", (uint8_t)(0x30 | who << 2 | who << 6), variant, PIECES("\0\0\0\0\0\0\0\0"));
+			stranger_seed("late", (uint8_t)(0x10 | who << 6), variant, PIECES("\10\10\0\10\10\0"));
+		}
+	for (uint8_t up = 0; up < 4; up++)
+		for (uint8_t before = 0; before < 4; before++)
+			departures((uint8_t)(up << 4), before);
+}
+
 /* ---- answer ---- */
 
 static void put_message(struct out *o, const struct nfs4r_msg *m)
@@ -429,6 +493,7 @@ int main(int argc, char **argv)
 	vector_seeds();
 	hello_seed("connects", false);
 	hello_seed("called", true);
+	stranger_seeds();
 	answer_seeds();
 	store_seed("journal", false, 0);
 	store_seed("journal-boot", false, 1);
