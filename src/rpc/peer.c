@@ -32,18 +32,23 @@ void rpc_peer_state(struct rpc_peer *p, const char *text)
 	pthread_mutex_unlock(&p->lock);
 }
 
+static uint64_t backoff_most_ms(const struct rpc_peer *p)
+{
+	const struct nfs4r_rpc_config *cfg = &p->rpc->cfg;
+	uint64_t most = cfg->connect_retry_most_ms ? cfg->connect_retry_most_ms : RPC_BACKOFF_MAX_MS;
+
+	return cfg->connect_retry_ms > most ? cfg->connect_retry_ms : most;
+}
+
 static void peer_next_call(struct rpc_peer *p, bool slower)
 {
-	uint64_t base = p->rpc->cfg.connect_retry_ms, now = uv_now(&p->rpc->loop);
+	uint64_t most = backoff_most_ms(p), now = uv_now(&p->rpc->loop);
 
 	if (!slower)
-		p->backoff_ms = base;
+		p->backoff_ms = p->rpc->cfg.connect_retry_ms;
 	p->call_at_ms = now + p->backoff_ms;
-	if (slower) {
-		p->backoff_ms *= 2;
-		if (p->backoff_ms > RPC_BACKOFF_MAX_MS)
-			p->backoff_ms = base > RPC_BACKOFF_MAX_MS ? base : RPC_BACKOFF_MAX_MS;
-	}
+	if (slower)
+		p->backoff_ms = 2 * p->backoff_ms < most ? 2 * p->backoff_ms : most;
 }
 
 void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why)

@@ -86,6 +86,7 @@ struct nfs4r_rpc_config { /* defaults of what has a key: base/config.def */
 	nfs4r_servers gone; /* taken out of the volume: what they are told when they call */
 	bool paused; /* start takes the address and port, and no more: nfs4r_rpc_begin() does the rest */
 	uint32_t connect_retry_ms; /* default 250 */
+	uint32_t connect_retry_most_ms; /* to which it grows; for tests. 0: 5000 */
 	uint32_t shun_ms; /* a peer that sent what cannot be decoded is not connected with for so long, at the next times for twice as long, at most a minute; default 1000 */
 	uint32_t listen_wait_ms; /* so long start waits for its own name, address or port, when they are not there yet; default 0 */
 	uint32_t silence_ms; /* nothing received for so long (keep-alives are sent): connection is dropped; default 10000 */

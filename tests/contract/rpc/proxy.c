@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +102,7 @@ static bool record(struct proxy *p, int i, int dir, uint8_t *bytes, size_t len)
 {
 	struct proxy_way *w = &p->conn[i].way[dir];
 	int to = p->conn[i].fd[!dir], what = PROXY_NONE;
-	bool protected = len > 9 && bytes[4] == 0x17 && bytes[5] == 0x03 && bytes[6] == 0x03;
+	bool protected = atomic_load(&p->any) || (len > 9 && bytes[4] == 0x17 && bytes[5] == 0x03 && bytes[6] == 0x03);
 
 	if (w->held) {
 		pass(to, bytes, len);
@@ -110,13 +111,13 @@ static bool record(struct proxy *p, int i, int dir, uint8_t *bytes, size_t len)
 		w->held = NULL;
 		return false;
 	}
-	if (protected && atomic_load(&p->direction) == dir)
+	if (protected && len >= atomic_load(&p->least) && atomic_load(&p->direction) == dir)
 		what = atomic_exchange(&p->action, PROXY_NONE);
 	if (what == PROXY_NONE) {
 		pass(to, bytes, len);
 		return false;
 	}
-	atomic_store(&p->closed, true);
+	atomic_store(&p->closed, !atomic_load(&p->open));
 	return act(p, w, to, bytes, len, what);
 }
 
@@ -151,7 +152,7 @@ static bool bytes_came(struct proxy *p, int i, int dir)
 
 static void accepted(struct proxy *p)
 {
-	int fd = accept(p->listener, NULL, NULL), i = 0;
+	int fd = accept(p->listener, NULL, NULL), i = 0, on = 1;
 
 	while (i < PROXY_CONNS && p->conn[i].fd[0] >= 0)
 		i++;
@@ -162,6 +163,8 @@ static void accepted(struct proxy *p)
 	}
 	p->conn[i].fd[0] = fd;
 	p->conn[i].fd[1] = raw_connect(p->from, &p->to);
+	for (int k = 0; k < 2; k++) /* as the servers do: a handshake is many small records */
+		setsockopt(p->conn[i].fd[k], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (p->conn[i].fd[1] < 0)
 		conn_end(p, i);
 }

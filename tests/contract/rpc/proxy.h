@@ -33,7 +33,10 @@ struct proxy {
 	pthread_t thread;
 	atomic_int action, direction; /* what to do to the next protected record of direction 0 (of who called) or 1 */
 	atomic_uint bit; /* which one is turned over, modulo the record's length */
+	atomic_uint least; /* shorter records are passed on */
+	atomic_bool any; /* a record counts as protected whatever it begins with; else it has to look like one of TLS */
 	atomic_bool closed; /* nobody gets through: set when the action is done */
+	atomic_bool open; /* it is not set: the next connection may come at once */
 	struct {
 		int fd[2]; /* who called; whom */
 		struct proxy_way way[2];

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "lib/unit.h"
 
+#include "contract/rpc/flips.h"
 #include "contract/rpc/krb5_world.h"
 #include "contract/rpc/tap.h"
 #include "rpc/security.h"
@@ -227,6 +228,39 @@ static void test_changed_records_end_the_connection(void **state)
 			ends_with(flavours[f], act);
 }
 
+/* Server 2 reaches server 1 through a proxy that tells records by their length. */
+static struct world *behind(enum nfs4r_security flavour, struct proxy *p)
+{
+	struct world *w = kerberos_world(2, flavour);
+	struct nfs4r_endpoint at = w->s[0].cfg.servers[0];
+
+	at.port = (uint16_t)(at.port + TAP_PORT_STEP);
+	w->s[1].cfg.servers[0].port = at.port;
+	for (int i = 0; i < 2; i++) {
+		w->s[i].cfg.view = 1;
+		w->s[i].cfg.connections = 1;
+		w->s[i].cfg.connect_retry_ms = w->s[i].cfg.connect_retry_most_ms = 2; /* each connection is cut soon after it came */
+	}
+	proxy_start(p, &at, &w->s[0].cfg.servers[0]);
+	atomic_store(&p->any, true);
+	world_start_all(w);
+	world_wait_all_up(w);
+	return w;
+}
+
+static void test_a_bit_of_each_record(void **state)
+{
+	for (int f = 0; f < 2; f++) {
+		struct proxy p;
+		struct world *w = behind(flavours[f], &p);
+
+		flips(w, &p, 128); /* the header of a token (RFC 4121) is in the clear */
+		world_fini(w);
+		proxy_stop(&p);
+		free(w);
+	}
+}
+
 /* krb5i shows what is sent, and krb5p does not. */
 static void test_plain_text_on_the_wire(void **state)
 {
@@ -323,6 +357,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_the_order_counts),
 		cmocka_unit_test(test_contexts_are_apart),
 		cmocka_unit_test(test_changed_records_end_the_connection),
+		cmocka_unit_test(test_a_bit_of_each_record),
 		cmocka_unit_test(test_plain_text_on_the_wire),
 		cmocka_unit_test(test_a_token_is_good_once),
 	};

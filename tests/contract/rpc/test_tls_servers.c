@@ -7,6 +7,7 @@
 #include "lib/unit.h"
 
 #include "contract/rpc/fake.h"
+#include "contract/rpc/flips.h"
 #include "contract/rpc/pki.h"
 #include "contract/rpc/proxy.h"
 #include "contract/rpc/traffic.h"
@@ -209,6 +210,7 @@ static struct world *world_behind(struct proxy *p)
 	for (int i = 0; i < 2; i++) {
 		w->s[i].cfg.view = 1; /* else the lists have to be the same */
 		w->s[i].cfg.connections = 1;
+		w->s[i].cfg.connect_retry_ms = w->s[i].cfg.connect_retry_most_ms = 2; /* each connection is cut soon after it came */
 	}
 	proxy_start(p, &at, &w->s[0].cfg.servers[0]);
 	strcpy(w->s[1].cfg.servers[0].host, at.host);
@@ -265,6 +267,16 @@ static void test_attacks_on_records(void **state)
 		world_wait(&w->s[to], w_s->ups[from + 1] == downs + 2);
 		world_wait(&w->s[from], w_s->ups[to + 1] == downs + 2);
 	}
+	end(w);
+	proxy_stop(&p);
+}
+
+static void test_a_bit_of_each_record(void **state)
+{
+	struct proxy p;
+	struct world *w = world_behind(&p);
+
+	flips(w, &p, 40); /* the header of a record of TLS is in the clear */
 	end(w);
 	proxy_stop(&p);
 }
@@ -370,7 +382,8 @@ static void test_from_none_to_tls(void **state)
 	end(w);
 }
 
-int main(void)
+/* The argument: one test by its name, or a pattern of names. */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_up),
@@ -381,9 +394,12 @@ int main(void)
 		cmocka_unit_test(test_none_from_any_port),
 		cmocka_unit_test(test_another_address),
 		cmocka_unit_test(test_attacks_on_records),
+		cmocka_unit_test(test_a_bit_of_each_record),
 		cmocka_unit_test(test_key_changes),
 		cmocka_unit_test(test_from_none_to_tls),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, keys_make, keys_free);
 }
