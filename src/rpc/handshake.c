@@ -154,10 +154,42 @@ static void secured(struct rpc_conn *c)
 		rpc_hello_send(c, c->peer->ep.id, c->peer->session);
 }
 
+/* The only server at the address of a caller; 0: there is none, or several share it. */
+static nfs4r_server_id expected_at(const struct rpc_conn *c)
+{
+	nfs4r_server_id found = 0;
+
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
+		const struct rpc_peer *p = &c->rpc->peers[id];
+
+		if (!p->known || !rpc_addrs_have(&p->addrs, &c->addr))
+			continue;
+		if (found)
+			return 0;
+		found = id;
+	}
+	return found;
+}
+
+/* A caller whose handshake fails has not said which server it is. Its address tells an administrator where to look: whoever is expected there does not connect, and this is why. */
+static void refuse_unproven(struct rpc_conn *c, const char *why)
+{
+	struct nfs4r_rpc *rpc = c->rpc;
+	nfs4r_server_id at = c->peer ? 0 : expected_at(c);
+	char text[NFS4R_WHY];
+
+	snprintf(text, sizeof(text), "%s", why);
+	if (at)
+		snprintf(text, sizeof(text), "%.*s (at this address server %u is expected)", NFS4R_WHY - 64, why, at);
+	rpc_refuse(c, peer_id(c), NFS4R_REFUSED_SECURITY, text);
+	if (at)
+		rpc_peer_state(&rpc->peers[at], text);
+}
+
 static void handshake_stepped(struct rpc_conn *c, struct step_work *w)
 {
 	if (w->st != NFS4R_OK && w->st != NFS4R_DELAY) {
-		rpc_refuse(c, peer_id(c), NFS4R_REFUSED_SECURITY, w->step.why[0] ? w->step.why : nfs4r_status_str(w->st));
+		refuse_unproven(c, w->step.why[0] ? w->step.why : nfs4r_status_str(w->st));
 		return;
 	}
 	if (c->caller) /* the other side's time begins now */

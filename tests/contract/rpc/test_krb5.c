@@ -76,6 +76,23 @@ static void test_a_server_speaks_for_itself_only(void **state)
 	/* The caller hears the number of a cause, and no name. */
 	world_wait(&w->s[1], strstr(w_s->log, "refused this server"));
 	assert_int_equal(world_logged(&w->s[1], "but server 2 is"), 0);
+	assert_int_equal(world_logged(&w->s[0], "refused "), 1);
+	end(w);
+}
+
+/* Its principal and its ticket are good, and it does not belong to the volume any more. */
+static void test_a_removed_server_is_refused(void **state)
+{
+	struct world *w = kerberos_world(3, NFS4R_SECURITY_KRB5P);
+
+	w->s[0].cfg.nservers = 2;
+	w->s[0].cfg.view = 1;
+	world_start(w, 0);
+	world_start(w, 2);
+	world_wait(&w->s[2], world_state_has(w_s, 1, "refused"));
+	wait_logged(w, 0, "refused server 3 (127.0.0.3:");
+	assert_int_equal(world_logged(&w->s[0], "refused "), 1);
+	assert_int_equal(world_get(&w->s[0], w_s->ups[3]) + world_get(&w->s[2], w_s->ups[1]), 0);
 	end(w);
 }
 
@@ -102,7 +119,9 @@ static void test_the_same_name_in_another_realm(void **state)
 	kerberos_disguise(w, 2, KDC_OTHER_REALM, other);
 	world_start_all(w);
 	wait_logged(w, 0, "it proved to be nfs4r/127.0.0.2@ELSEWHERE.TEST, but server 2 is nfs4r/127.0.0.2 in the realm");
+	world_wait(&w->s[0], world_state_has(w_s, 2, "it proved to be nfs4r/127.0.0.2@ELSEWHERE.TEST"));
 	assert_int_equal(world_get(&w->s[0], w_s->ups[2]), 0);
+	assert_int_equal(world_logged(&w->s[0], "refused "), 1);
 	/* Where the configuration says so it is server 2. */
 	world_stop(w, 0);
 	snprintf(w->s[0].cfg.krb5_principal[2], sizeof(w->s[0].cfg.krb5_principal[2]), "%s", other);
@@ -495,6 +514,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_servers_with_their_principals_connect),
 		cmocka_unit_test(test_a_server_speaks_for_itself_only),
+		cmocka_unit_test(test_a_removed_server_is_refused),
 		cmocka_unit_test(test_the_called_server_has_to_prove_itself),
 		cmocka_unit_test(test_the_same_name_in_another_realm),
 		cmocka_unit_test(test_a_principal_of_two_servers_proves_neither),

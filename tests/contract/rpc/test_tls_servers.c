@@ -15,10 +15,23 @@
 #define MAX 4
 #define NONE_TOO NFS4R_SECURITY_BIT(NFS4R_SECURITY_NONE)
 
+#define UUID "42424242-4242-4242-4242-424242424242"
+#define OTHER_UUID "43434343-4242-4242-4242-424242424242"
+#define LONG_AGO_S (-9 * PKI_DAY)
+
 static EVP_PKEY *keys[MAX + 1]; /* by server; the last one is a new one */
+static EVP_PKEY *ca_key, *other_ca_key;
+static X509 *ca, *other_ca;
 
 static int keys_make(void **state)
 {
+	const struct pki_cert root = { .name = "root", .ca = true };
+
+	ca_key = pki_key();
+	other_ca_key = pki_key();
+	ca = pki_sign(ca_key, &root);
+	other_ca = pki_sign(other_ca_key, &root);
+	pki_save_cert(pki_path("ca"), ca, NULL);
 	for (int i = 0; i <= MAX; i++)
 		keys[i] = pki_key();
 	return 0;
@@ -26,17 +39,20 @@ static int keys_make(void **state)
 
 static int keys_free(void **state)
 {
+	X509_free(ca);
+	X509_free(other_ca);
+	EVP_PKEY_free(ca_key);
+	EVP_PKEY_free(other_ca_key);
 	for (int i = 0; i <= MAX; i++)
 		EVP_PKEY_free(keys[i]);
 	return 0;
 }
 
-/* Server with index @i shows the key @of from now on. */
-static void show(struct world *w, uint32_t i, uint32_t of)
+/* Server with index @i shows a certificate of the key @of from now on. */
+static void show_one(struct world *w, uint32_t i, uint32_t of, const struct pki_cert *says)
 {
-	const struct pki_cert says = { .name = "nfs4r" };
 	struct nfs4r_rpc_config *cfg = &w->s[i].cfg;
-	X509 *cert = pki_sign(keys[of], &says);
+	X509 *cert = pki_sign(keys[of], says);
 	char name[32];
 
 	snprintf(name, sizeof(name), "cert%u", i);
@@ -46,6 +62,13 @@ static void show(struct world *w, uint32_t i, uint32_t of)
 	pki_save_key(cfg->tls_key, keys[of], 0600);
 	pki_save_cert(cfg->tls_certificate, cert, NULL);
 	X509_free(cert);
+}
+
+static void show(struct world *w, uint32_t i, uint32_t of)
+{
+	const struct pki_cert says = { .name = "nfs4r" };
+
+	show_one(w, i, of, &says);
 }
 
 /* Everybody has a key, and knows those of all. */
@@ -123,6 +146,79 @@ static void test_unknown_key(void **state)
 	assert_in_range(world_logged(&w->s[1], "nfs4rctl server add 2 ADDRESS --key FINGERPRINT at a member"), 1, 1);
 	assert_int_equal(world_get(&w->s[0], w_s->ups[2]), 0);
 	end(w);
+}
+
+/*
+ * Certificates that are good for something else. Server 1 refuses each with one line, which names the server that was meant and the certificate that was shown, and shows the
+ * same as the state of that server. The caller hears a cause, and says where to look.
+ */
+struct wrong_one {
+	const char *what;
+	struct pki_cert says;
+	uint32_t key_of; /* index */
+	enum {
+		BY_ITSELF,
+		BY_CA,
+		BY_OTHER_CA
+	} by;
+	const char *meant, *shown; /* in the line, and in the state */
+	bool removed; /* the caller is server 3, which is not in the list of server 1 any more */
+};
+
+static const struct wrong_one wrong_ones[] = {
+	{ "the key of server 3", { .name = "site3" }, 2, BY_ITSELF, "says that it is server 2", "is of server 3", false },
+	{ "the name of server 3", { .name = "site3", .san = "URI:nfs4r:" UUID ":3" }, 3, BY_CA, "says that it is server 2", "it names URI:nfs4r:" UUID ":3", false },
+	{ "another volume", { .name = "site2", .san = "URI:nfs4r:" OTHER_UUID ":2" }, 3, BY_CA, "says that it is server 2", "it names URI:nfs4r:" OTHER_UUID ":2", false },
+	{ "expired", { .name = "site2", .san = "URI:nfs4r:" UUID ":2", .from_s = LONG_AGO_S, .until_s = -PKI_DAY }, 3, BY_CA, "server 2 is expected", "the certificate /CN=site2", false },
+	{ "another authority", { .name = "site2", .san = "URI:nfs4r:" UUID ":2" }, 3, BY_OTHER_CA, "server 2 is expected", "the certificate /CN=site2", false },
+	{ "self-signed", { .name = "site2", .san = "URI:nfs4r:" UUID ":2" }, 3, BY_ITSELF, "server 2 is expected", "the certificate /CN=site2", false },
+	{ "a removed server", { .name = "site3" }, 2, BY_ITSELF, "127.0.0.3", "the certificate /CN=site3", true },
+};
+
+static struct world *world_with(const struct wrong_one *o)
+{
+	struct world *w = world_of(o->removed ? 3 : 2, NFS4R_SECURITY_TLS);
+	struct nfs4r_rpc_config *cfg = &w->s[0].cfg;
+	struct pki_cert says = o->says;
+
+	if (o->by != BY_ITSELF) {
+		says.by = o->by == BY_CA ? ca : other_ca;
+		says.by_key = o->by == BY_CA ? ca_key : other_ca_key;
+	}
+	show_one(w, o->removed ? 2 : 1, o->key_of, &says);
+	cfg->view = 1;
+	cfg->nservers = o->removed ? 2 : 3; /* server 3 belongs to the volume, and does not run */
+	snprintf(cfg->tls_ca, sizeof(cfg->tls_ca), "%s", pki_path("ca"));
+	if (!o->removed) {
+		cfg->servers[2] = cfg->servers[1];
+		cfg->servers[2].id = 3;
+		strcpy(cfg->servers[2].host, "127.0.0.3");
+		cfg->servers[2].nkeys = 1;
+		pki_fingerprint(keys[2], &cfg->servers[2].key[0]);
+		w->s[1].cfg.view = 1;
+	}
+	return w;
+}
+
+static void test_one_line_for_each_wrong_certificate(void **state)
+{
+	for (size_t i = 0; i < sizeof(wrong_ones) / sizeof(wrong_ones[0]); i++) {
+		const struct wrong_one *o = &wrong_ones[i];
+		struct world *w = world_with(o);
+		uint32_t caller = o->removed ? 2 : 1;
+
+		world_start(w, 0);
+		world_start(w, caller);
+		world_wait(&w->s[0], strstr(w_s->log, o->shown));
+		world_wait(&w->s[caller], world_state_has(w_s, 1, "security differs, or its handshake failed"));
+		if (world_logged(&w->s[0], "refused ") != 1 || world_logged(&w->s[0], o->meant) != 1 || world_logged(&w->s[0], "server 1") != 1)
+			fail_msg("%s: the log is\n%s", o->what, w->s[0].log);
+		if (!o->removed && (!world_state_has(&w->s[0], 2, o->shown) || !world_state_has(&w->s[0], 2, o->meant)))
+			fail_msg("%s: the state does not say so", o->what);
+		assert_int_equal(world_logged(&w->s[caller], o->shown), 0);
+		assert_int_equal(world_get(&w->s[0], w_s->ups[caller + 1]) + world_get(&w->s[caller], w_s->ups[1]), 0);
+		end(w);
+	}
 }
 
 /* The number of a cause, and no text. */
@@ -389,6 +485,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_up),
 		cmocka_unit_test(test_another_servers_key),
 		cmocka_unit_test(test_unknown_key),
+		cmocka_unit_test(test_one_line_for_each_wrong_certificate),
 		cmocka_unit_test(test_a_caller_without_security),
 		cmocka_unit_test(test_garbage_as_a_token),
 		cmocka_unit_test(test_none_from_any_port),
