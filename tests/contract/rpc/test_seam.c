@@ -3,13 +3,16 @@
  * What security.h promises to a flavour, with tables made for that: one that turns bits over, on the transport's thread or apart, whose handshake stops at a gate,
  * that proves what a test wants, and that is due when a test says so.
  */
+#include <arpa/inet.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include "lib/unit.h"
 
+#include "contract/rpc/fake.h"
 #include "contract/rpc/traffic.h"
 #include "rpc/security.h"
 
@@ -426,6 +429,158 @@ static void test_renewal_refused(void **state)
 	end(w);
 }
 
+/* ---- a peer by hand, which renews as it likes ---- */
+
+struct hand { /* one lane of it; `wraps` and `unwraps` are its sessions */
+	int fd;
+	struct nfs4r_security_session wraps, unwraps, next;
+};
+
+static void hand_tell(struct hand *h, struct nfs4r_security_session *with, const struct nfs4r_transport_msg_body *m)
+{
+	struct nfs4r_buf *b = nfs4r_transport_msg_encode(m);
+
+	if (with) {
+		struct nfs4r_buf *plain = b;
+
+		b = seam_wrap(with, plain->data, plain->len);
+		nfs4r_buf_put(plain);
+	}
+	fake_record(h->fd, b);
+}
+
+static void hand_token(struct hand *h, struct nfs4r_security_session *with, char what, uint8_t key)
+{
+	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_TOKEN, .security = OURS };
+	uint8_t token[2] = { (uint8_t)what, key };
+
+	m.opaque = nfs4r_buf_copy(token, 2);
+	hand_tell(h, with, &m);
+	nfs4r_buf_put(m.opaque);
+}
+
+static void hand_type(struct hand *h, struct nfs4r_security_session *with, uint32_t type)
+{
+	struct nfs4r_transport_msg_body m = { .type = type };
+
+	hand_tell(h, with, &m);
+}
+
+/* Waits for a message of this type. False: the connection ended. */
+static bool hand_hear(struct hand *h, struct nfs4r_security_session *with, uint32_t type)
+{
+	for (;;) {
+		struct nfs4r_transport_msg_body m;
+		uint8_t bytes[8192];
+		struct nfs4r_buf *b;
+		uint32_t mark;
+
+		if (recv(h->fd, &mark, 4, MSG_WAITALL) != 4)
+			return false;
+		mark = ntohl(mark) & 0x7fffffff;
+		assert_true(mark <= sizeof(bytes));
+		if (recv(h->fd, bytes, mark, MSG_WAITALL) != mark)
+			return false;
+		b = with ? seam_unwrap(with, bytes, mark) : nfs4r_buf_copy(bytes, mark);
+		assert_non_null(b);
+		assert_int_equal(nfs4r_transport_msg_decode(b->data, b->len, NFS4R_PROTOCOL_VERSION, &m), NFS4R_OK);
+		bool there = m.type == type;
+
+		nfs4r_transport_msg_fini(&m);
+		nfs4r_buf_put(b);
+		if (there)
+			return true;
+	}
+}
+
+/* All lanes, as server 2 to server 1. */
+static void hand_call(struct world *w, struct hand hands[NFS4R_LANES])
+{
+	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_HELLO };
+
+	fake_hello(&m.hello, &w->s[1], &w->s[0]);
+	memset(hands, 0, NFS4R_LANES * sizeof(*hands));
+	for (uint32_t lane = 0; lane < NFS4R_LANES; lane++) {
+		struct hand *h = &hands[lane];
+
+		h->fd = raw_connect("127.0.0.2", &w->s[0].cfg.servers[0]);
+		assert_true(h->fd >= 0);
+		h->wraps.key = h->unwraps.key = (uint8_t)(7 + lane);
+		hand_token(h, NULL, 'a', h->wraps.key);
+		assert_true(hand_hear(h, NULL, NFS4R_MSG_TOKEN));
+		hand_token(h, NULL, 'c', h->wraps.key);
+		m.hello.lane = lane;
+		hand_tell(h, &h->wraps, &m);
+		assert_true(hand_hear(h, &h->unwraps, NFS4R_MSG_HELLO));
+		hand_type(h, &h->wraps, NFS4R_MSG_KEEPALIVE);
+	}
+	world_wait(&w->s[0], w_s->up[2]);
+}
+
+/* The tokens of a renewal; the other side is content, and changes its keys. */
+static void hand_renew(struct hand *h)
+{
+	h->next.key = 99;
+	hand_token(h, &h->wraps, 'a', h->next.key);
+	assert_true(hand_hear(h, &h->unwraps, NFS4R_MSG_TOKEN));
+	hand_token(h, &h->wraps, 'c', h->next.key);
+	assert_true(hand_hear(h, &h->unwraps, NFS4R_MSG_KEYS));
+	h->unwraps = h->next;
+}
+
+enum wrong_keys {
+	KEYS_IN_ORDER, /* once, after the handshake */
+	KEYS_WITHOUT_A_HANDSHAKE,
+	KEYS_BEFORE_ITS_END,
+	KEYS_TWICE,
+	KEYS_NOT_SAID, /* a record of the new session, and no KEYS before it */
+};
+
+static void keys_in(struct hand *h, enum wrong_keys what)
+{
+	h->next.key = 99;
+	if (what == KEYS_BEFORE_ITS_END) {
+		hand_token(h, &h->wraps, 'a', h->next.key);
+		assert_true(hand_hear(h, &h->unwraps, NFS4R_MSG_TOKEN));
+	} else if (what != KEYS_WITHOUT_A_HANDSHAKE) {
+		hand_renew(h);
+	}
+	if (what != KEYS_NOT_SAID)
+		hand_type(h, &h->wraps, NFS4R_MSG_KEYS);
+	if (what == KEYS_TWICE)
+		hand_type(h, &h->next, NFS4R_MSG_KEYS);
+	else if (what != KEYS_WITHOUT_A_HANDSHAKE)
+		hand_type(h, &h->next, NFS4R_MSG_KEEPALIVE);
+}
+
+/* Log 6.20: on any lane, KEYS counts after a handshake that was done, and once. */
+static void test_keys_have_their_place(void **state)
+{
+	for (enum wrong_keys what = KEYS_IN_ORDER; what <= KEYS_NOT_SAID; what++) {
+		for (uint32_t lane = 0; lane < NFS4R_LANES; lane++) {
+			struct hand hands[NFS4R_LANES];
+			struct world *w;
+
+			begin(&here);
+			w = world_of(2, OURS);
+			world_start(w, 0);
+			hand_call(w, hands);
+			keys_in(&hands[lane], what);
+			if (what == KEYS_IN_ORDER) {
+				world_wait(&w->s[0], strstr(w_s->log, "the security of a connection with server 2 was renewed"));
+				assert_int_equal(world_get(&w->s[0], w_s->downs[2]), 0);
+			} else {
+				world_wait(&w->s[0], w_s->downs[2] == 1);
+				assert_int_equal(world_logged(&w->s[0], what == KEYS_NOT_SAID ? "sent a record that is not authentic" : "changed keys without a handshake"), 1);
+				assert_int_equal(world_logged(&w->s[0], "was renewed"), what == KEYS_TWICE);
+			}
+			for (uint32_t i = 0; i < NFS4R_LANES; i++)
+				close(hands[i].fd);
+			end(w);
+		}
+	}
+}
+
 /*
  * What a server calls with, what another one takes. That with a higher id calls. In the table: own flavour and those accepted beside it, of the server that is called.
  */
@@ -509,6 +664,7 @@ int main(void)
 		cmocka_unit_test(test_renewed_in_two_steps),
 		cmocka_unit_test(test_paused_lane),
 		cmocka_unit_test(test_renewal_refused),
+		cmocka_unit_test(test_keys_have_their_place),
 		cmocka_unit_test(test_who_takes_what),
 		cmocka_unit_test(test_accepting_none_is_said),
 	};
