@@ -181,6 +181,8 @@ int run_keys(struct ctl_conn *c, const struct key_args *args); /* the rest */
 
 void show_keys(const json_t *a, FILE *out); /* the answer to `keys` */
 void show_certificate(const json_t *status, FILE *out); /* when it ends */
+#define CERTIFICATE_SOON_DAYS 30 /* an authority may take weeks for a new certificate */
+const char *show_days_left(char *buf, size_t len, int64_t days); /* < 0: it has ended; returns @buf */
 const char *show_key_end(char *buf, size_t len, int64_t ends_s, int64_t now_s); /* of a certificate; returns @buf */
 
 /* Members of JSON objects; 0, -1, false or "" when they are not there or of another kind. */

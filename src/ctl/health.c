@@ -24,6 +24,7 @@ enum test {
 	LATE_MS, /* milliseconds, above --max-lag */
 	LOW, /* `free` of `total`, below a tenth */
 	SLOW, /* round trip in milliseconds; a lease must last for ten of them */
+	SOON, /* days that are left, fewer than 30 */
 	CLOCK, /* milliseconds that a clock is ahead, or behind if negative; NTP leaves less than a second */
 };
 
@@ -32,7 +33,7 @@ static const struct rule {
 	const char *each; /* a list: each of its elements is looked at; NULL: the answer itself */
 	const char *value; /* what is looked at; dots go into objects */
 	enum test test;
-	const char *text; /* %n: `server` of the element; %v: the value */
+	const char *text; /* %n: `server` of the element; %v: the value; %d: the value, in days */
 } rules[] = {
 	{ "voter_away", "view.servers", "state", AWAY, "server %n is away (%v)" },
 	{ "halted", "view.servers", "halted", TEXT, "server %n: %v" },
@@ -44,6 +45,8 @@ static const struct rule {
 	{ "names_differ", "peers", "names_differ", TEXT, "a name maps differently: %v" },
 	{ "slow_link", "peers", "rtt_ms", SLOW, "the round trip to server %n takes %v: set Max_Round_Trip above that on every server" },
 	{ "clock", "peers", "clock_ahead_ms", CLOCK, "the clock of server %n and this server's differ by %v" },
+	{ "certificate", NULL, "certificate_days", SOON, "the certificate of this server %d: put a new one into Peer_Certificate" },
+	{ "certificate", "peers", "certificate_days", SOON, "the certificate of server %n %d: put a new one into its Peer_Certificate" },
 	{ "full", NULL, "space.refused", TEXT, "updates that need space are refused: %v" },
 	{ "low_space", "space.servers", "tree", LOW, "server %n has %v of the file system of the exported directory free" },
 	{ "low_inodes", "space.servers", "inodes", LOW, "server %n has %v of the inodes of the exported directory free" },
@@ -126,6 +129,8 @@ static bool is_wrong(const struct rule *r, const json_t *status, const json_t *r
 		return get_num(v, "free") < get_num(v, "total") / 10;
 	case SLOW:
 		return n * 10 > (double)get_num(member(status, "view"), "lease_ms") && json_is_integer(member(status, "view.lease_ms"));
+	case SOON:
+		return json_is_integer(v) && n < CERTIFICATE_SOON_DAYS;
 	case CLOCK:
 		return is_clock_off(n);
 	}
@@ -153,7 +158,7 @@ static void print_value(FILE *out, const struct rule *r, const json_t *v)
 static void add_cause(const struct rule *r, const json_t *row, const json_t *v, json_t *causes)
 {
 	json_t *c = json_pack("{s:s}", "cause", r->name);
-	char *text = NULL;
+	char *text = NULL, days[FORMAT_LEN];
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
@@ -164,6 +169,8 @@ static void add_cause(const struct rule *r, const json_t *row, const json_t *v, 
 			fprintf(f, "%" PRIu64, get_num(row, "server"));
 		else if (*p == 's')
 			fputs(get_text(row, "state"), f);
+		else if (*p == 'd')
+			fputs(show_days_left(days, sizeof(days), json_integer_value(v)), f);
 		else
 			print_value(f, r, v);
 	}

@@ -4,7 +4,7 @@
  *
  * Happy path of a replacement: the next key and its certificate are made beside the present ones (.new). The server announces the next fingerprint beside the present
  * one. When all others have both, the new files take the place of the old ones, and the server announces the new fingerprint alone. New
- * connections use the new files at once; those that stand stay.
+ * connections use the new files at once; those that stand are renewed with them before, while the others know both keys.
  *
  * Failure: the command can be ended at any point and run again. It finds what was done: by the files that are there, and by what the servers know. While another server is
  * away the old key stays in use, because that server knows no other one.
@@ -20,6 +20,7 @@
 #include "ctl/key_file.h"
 
 #define NEXT ".new"
+#define RENEWAL_S 60u /* files are looked at every five seconds, and a renewal is a few round trips */
 
 struct change { /* of the keys by which one server is known */
 	struct ctl_conn *c;
@@ -51,13 +52,18 @@ static const json_t *row_of(const json_t *list, unsigned server)
 	return NULL;
 }
 
-static bool knows(const json_t *row, const char *fingerprint)
+static bool has_text(const json_t *list, const char *text)
 {
-	json_t *key;
+	json_t *one;
 	size_t i;
 
-	json_array_foreach(json_object_get(row, "keys"), i, key) if (strcmp(json_string_value(key), fingerprint) == 0) return true;
+	json_array_foreach((json_t *)list, i, one) if (strcmp(json_string_value(one), text) == 0) return true;
 	return false;
+}
+
+static bool knows(const json_t *row, const char *fingerprint)
+{
+	return has_text(json_object_get(row, "keys"), fingerprint);
 }
 
 static void pause_a_moment(void)
@@ -339,17 +345,62 @@ static const char *not_replaceable(const json_t *a, const struct key_certificate
 	return NULL;
 }
 
-/* Connections that stand are renewed with the new key; those that are not by then end with the old one, and are made anew. */
-static void until_renewed(struct change *ch)
+/* The server reads the new files, and then renews the connections that stand: the old key is in the way of nobody then. */
+enum renewal {
+	RENEWED = 1,
+	NOT_READ, /* it does not show the new key */
+	OLD_ONES, /* connections are proved with the old one */
+	NO_ANSWER
+};
+
+static enum renewal look_at_renewal(struct change *ch, uint64_t *n)
 {
 	json_t *list = ask_keys(ch->c);
-	uint64_t ms = get_num(list, "renewal_ms");
+	const json_t *shown = json_object_get(list, "in_use");
+	enum renewal r = NO_ANSWER;
 
+	*n = get_num(list, "to_renew");
+	if (list)
+		r = !has_text(shown, ch->next) ? NOT_READ : *n ? OLD_ONES :
+								 RENEWED;
 	json_decref(list);
-	if (!ms)
-		return;
-	say(ch, "waiting: the connections are renewed with the new key");
-	nanosleep(&(struct timespec){ .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 }, NULL);
+	return r;
+}
+
+static int64_t clock_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec;
+}
+
+static void complain_of_renewal(enum renewal r, uint64_t n)
+{
+	if (r == NOT_READ)
+		ctl_complain_of("the server does not use the new key after %u seconds: its log says what is wrong with the files. The others know both keys. Run `nfs4rctl key replace` again to continue", RENEWAL_S);
+	else if (r == OLD_ONES)
+		ctl_complain_of("%u connections are still proved with the old key after %u seconds: the logs of both sides say why. The others know both keys. Run `nfs4rctl key replace` again to continue, or with --abandon to end these connections",
+				(unsigned)n, RENEWAL_S);
+}
+
+/* False: not in time, and that was said. */
+static bool until_renewed(struct change *ch)
+{
+	int64_t end = clock_s() + RENEWAL_S;
+	uint64_t n = 0;
+	enum renewal r = look_at_renewal(ch, &n);
+
+	if (r == NOT_READ || r == OLD_ONES)
+		say(ch, "waiting: the connections are renewed with the new key");
+	while ((r == NOT_READ || r == OLD_ONES) && clock_s() < end && !(r == OLD_ONES && ch->args->abandon)) {
+		pause_a_moment();
+		r = look_at_renewal(ch, &n);
+	}
+	if (r == RENEWED || (r == OLD_ONES && ch->args->abandon))
+		return true;
+	complain_of_renewal(r, n);
+	return false;
 }
 
 static int replace_with(struct change *ch, const struct key_files *files, const struct key_files *next)
@@ -368,8 +419,7 @@ static int replace_with(struct change *ch, const struct key_files *files, const 
 	if (!key_files_replace(next, files, why))
 		return ctl_complain(why);
 	say(ch, "The new key is in use.");
-	until_renewed(ch);
-	return finish(ch);
+	return until_renewed(ch) ? finish(ch) : CTL_FAILED;
 }
 
 /* The present files are read before the next ones are made: nothing is left behind when there is nothing to replace. */
@@ -390,7 +440,7 @@ static int replace_files(struct ctl_conn *c, const struct key_args *args, const 
 	if (row_of(a, ch.server) && json_array_size(json_object_get(row_of(a, ch.server), "keys")) == 2 && knows(row_of(a, ch.server), now.fingerprint) &&
 	    access(next->certificate, F_OK) != 0) { /* the files have taken their place, and the old key has not gone yet */
 		ch.next = now.fingerprint;
-		return until_free(&ch) ? finish(&ch) : CTL_FAILED;
+		return until_free(&ch) && until_renewed(&ch) ? finish(&ch) : CTL_FAILED;
 	}
 	if (!make_next(next, why) || !key_certificate_read(next->certificate, &then, why))
 		return ctl_complain(why);

@@ -423,12 +423,16 @@ static void show_differences(const json_t *peers, FILE *out)
 	json_array_foreach((json_t *)peers, i, p)
 	{
 		char *safe = *get_text(p, "differs") ? nfs4r_text_line_new(get_text(p, "differs")) : NULL;
+		const json_t *days = json_object_get(p, "certificate_days");
+		char left[FORMAT_LEN];
 		char *names = *get_text(p, "names_differ") ? nfs4r_text_line_new(get_text(p, "names_differ")) : NULL;
 
 		if (safe)
 			fprintf(out, "%s\n", safe);
 		if (names)
 			fprintf(out, "a name maps differently: %s\n", names);
+		if (json_is_integer(days) && json_integer_value(days) < CERTIFICATE_SOON_DAYS)
+			fprintf(out, "the certificate of server %" PRIu64 " %s\n", get_num(p, "server"), show_days_left(left, sizeof(left), json_integer_value(days)));
 		free(safe);
 		free(names);
 	}

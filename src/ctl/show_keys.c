@@ -9,7 +9,6 @@
 #include "ctl/ctl.h"
 
 #define DAY_S 86400
-#define SOON_DAYS 30 /* an authority may take weeks for a new certificate */
 
 static void line(FILE *out, const char *title, const char *text)
 {
@@ -35,6 +34,15 @@ const char *show_key_end(char *buf, size_t len, int64_t ends_s, int64_t now_s)
 	return buf;
 }
 
+const char *show_days_left(char *buf, size_t len, int64_t days)
+{
+	if (days < 0)
+		snprintf(buf, len, "has ended");
+	else
+		snprintf(buf, len, "ends in %" PRId64 " days", days);
+	return buf;
+}
+
 void show_certificate(const json_t *status, FILE *out)
 {
 	const json_t *ends = json_object_get(status, "certificate_ends");
@@ -44,8 +52,8 @@ void show_certificate(const json_t *status, FILE *out)
 	if (!ends)
 		return;
 	snprintf(text, sizeof(text), "%.1000s %s%s", get_text(status, "certificate"), show_key_end(end, sizeof(end), at, now),
-		 at - now < SOON_DAYS * DAY_S ? ": put a new one in its place; new connections use it" : "");
-	fprintf(out, "%-11s ", at - now < SOON_DAYS * DAY_S ? "WARNING" : "certificate");
+		 at - now < CERTIFICATE_SOON_DAYS * DAY_S ? ": put a new one in its place; new connections use it" : "");
+	fprintf(out, "%-11s ", at - now < CERTIFICATE_SOON_DAYS * DAY_S ? "WARNING" : "certificate");
 	fprintf(out, "%s\n", text);
 }
 

@@ -449,6 +449,18 @@ void rpc_peer_prove_again(struct rpc_peer *p)
 
 /* ---- the flavours of a transport ---- */
 
+/* Of the first one that shows a certificate: tls. Blocks. */
+static void own_of(struct nfs4r_rpc *rpc, struct nfs4r_rpc_own *own)
+{
+	memset(own, 0, sizeof(*own));
+	for (unsigned f = 1; f < NFS4R_SECURITY_FLAVOURS && !own->has_key; f++) {
+		const struct nfs4r_security_ops *ops = rpc->setups[f] ? nfs4r_security_find(f) : NULL;
+
+		if (ops && ops->shows)
+			ops->shows(rpc->setups[f], own);
+	}
+}
+
 enum nfs4r_status rpc_security_start(struct nfs4r_rpc *rpc, char *why)
 {
 	enum nfs4r_status st = NFS4R_OK;
@@ -475,6 +487,7 @@ void rpc_security_stop(struct nfs4r_rpc *rpc)
 struct look_work {
 	struct rpc_work work;
 	struct nfs4r_rpc *rpc;
+	struct nfs4r_rpc_own own;
 	char note[NFS4R_SECURITY_FLAVOURS][NFS4R_WHY];
 };
 
@@ -488,6 +501,7 @@ static void look_run(struct rpc_work *work)
 		if (ops && ops->look)
 			ops->look(w->rpc->setups[f], w->note[f]);
 	}
+	own_of(w->rpc, &w->own);
 }
 
 static void look_done(struct rpc_work *work)
@@ -495,6 +509,8 @@ static void look_done(struct rpc_work *work)
 	struct look_work *w = (struct look_work *)work;
 
 	w->rpc->looking = false;
+	rpc_certificates_tick(w->rpc);
+	rpc_certificates_own(w->rpc, &w->own);
 	for (unsigned f = 1; f < NFS4R_SECURITY_FLAVOURS; f++)
 		if (w->note[f][0])
 			rpc_log_often(w->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_SECURITY, 0, NULL), w->note[f], "%s", w->note[f]);

@@ -122,6 +122,7 @@ static void rpc_tick(uv_timer_t *t)
 		rpc_accepted((uv_stream_t *)&rpc->listeners[i], 0);
 	rpc->accept_missed = false;
 	rpc_security_look(rpc, now);
+	rpc_certificates_tick(rpc);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		if (rpc->peers[id].known)
 			rpc_peer_tick(&rpc->peers[id], now);
@@ -501,6 +502,8 @@ bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer,
 	out->clock_ahead_ms = p->clock_ahead_ms;
 	for (int lane = 0; lane < NFS4R_LANES; lane++)
 		out->queued_bytes += p->queues[lane].bytes;
+	out->to_renew = p->to_renew;
+	out->ends_s = p->ends_s;
 	pthread_mutex_unlock(&p->lock);
 	out->bytes_sent = atomic_load_explicit(&p->bytes_sent, memory_order_relaxed);
 	out->bytes_received = atomic_load_explicit(&p->bytes_received, memory_order_relaxed);

@@ -190,7 +190,21 @@ struct nfs4r_rpc_peer_stats {
 	double rtt_ms; /* smoothed, from keep-alives; < 0 = not known */
 	bool clock_known;
 	double clock_ahead_ms; /* how far its clock of the day is ahead of this server's, to half a round trip; < 0: behind */
+	uint32_t to_renew; /* of its connections: they are proved with files that were replaced, or for long */
+	int64_t ends_s; /* when the certificate that it showed ends, in seconds since 1970; 0: never, or its key is known, or it is not up */
 };
 bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs4r_rpc_peer_stats *out);
+
+/* What new connections show of this server. */
+struct nfs4r_rpc_own {
+	bool has_key; /* false: a flavour without */
+	struct nfs4r_key_fingerprint key;
+	int64_t ends_s; /* as in the statistics of a peer */
+};
+/*
+ * Files that were replaced count within five seconds. When they are told here, to_renew of the peers has what is still proved with those of before. Any thread, does not block.
+ * False: this server shows no certificate, or @rpc is NULL.
+ */
+bool nfs4r_rpc_get_own(struct nfs4r_rpc *rpc, struct nfs4r_rpc_own *out);
 
 #endif

@@ -6,7 +6,7 @@
  *
  * Files: rpc.c the interface and the thread; servers.c who the servers are; peer.c a peer's ups and downs; conn.c bytes of one
  * connection; bulk.c the connections of lane BULK; record.c record marking; accept.c who is heard; hello.c who is let in;
- * refusal.c what is said to who is not; handshake.c how a flavour is chosen, proved and renewed; protect.c records as a flavour wants
+ * refusal.c what is said to who is not; handshake.c how a flavour is chosen, proved and renewed; certificate.c what ends and what is to be renewed; protect.c records as a flavour wants
  * them; security*.c the flavours; work.c what runs on other threads; port.c ports of root; queue.c what waits to be sent;
  * addr.c addresses; tune.c socket options; warm.c padding; log.c log lines that do not flood.
  */
@@ -186,6 +186,11 @@ struct rpc_conn {
 	uint64_t warm_until_ms; /* warm.c: it may get padding until then; 0: none */
 };
 
+/* certificate.c: what was said of an end */
+struct rpc_ending {
+	int64_t ends_s, said_s; /* of what; when, by the clock of the day */
+};
+
 /* Padding to a peer (warm.c). */
 struct rpc_warm {
 	uint64_t begun_ms, left; /* of the bytes of this minute */
@@ -226,6 +231,7 @@ struct rpc_peer {
 	uint64_t shun_ms, shun_until_ms; /* it sent what cannot be decoded: no connection until then; 0: it did not */
 	uint64_t leave_at_ms; /* taken out: then it goes; 0 = it stays */
 	bool asking; /* a question is under way */
+	struct rpc_ending ending; /* of its certificate */
 	uint32_t steps; /* of handshakes with it that this server began; while one runs for a call that ended, there is no other call */
 	atomic_bool known; /* it is a server of the volume */
 	atomic_bool full; /* of its requests no more are read */
@@ -244,6 +250,8 @@ struct rpc_peer {
 	double rtt_ms;
 	bool clock_known;
 	double clock_ahead_ms;
+	uint32_t to_renew; /* as in its stats */
+	int64_t ends_s;
 	struct rpc_queue queues[NFS4R_LANES];
 };
 
@@ -265,6 +273,9 @@ struct nfs4r_rpc {
 	struct nfs4r_security_setup *setups[NFS4R_SECURITY_FLAVOURS];
 	struct rpc_works *works; /* work.c; NULL: there were none */
 	bool looking; /* at files of the flavours */
+	struct rpc_ending ending; /* of this server's certificate */
+	pthread_mutex_t own_lock;
+	struct nfs4r_rpc_own own; /* under it */
 	uint64_t looked_ms;
 	struct nfs4r_endpoint self; /* where it listens */
 	struct rpc_addrs self_addrs;
@@ -306,6 +317,10 @@ bool rpc_addrs_have(const struct rpc_addrs *list, const struct sockaddr_storage 
 /* Of the same family, port 0; NULL if there is none. */
 const struct sockaddr *rpc_addrs_source(const struct rpc_addrs *list, int family, struct sockaddr_storage *out);
 void rpc_addr_text(const struct sockaddr_storage *addr, char *out, size_t size);
+
+/* certificate.c */
+void rpc_certificates_tick(struct nfs4r_rpc *rpc);
+void rpc_certificates_own(struct nfs4r_rpc *rpc, const struct nfs4r_rpc_own *own); /* after rpc_certificates_tick() */
 
 /* log.c */
 __attribute__((format(printf, 3, 4))) void rpc_log(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *fmt, ...);

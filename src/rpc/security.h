@@ -8,7 +8,7 @@
  *
  * Threads: `handshake` and `look` run on a thread made for them where `blocks` is set, so they may wait for a KDC, a name service or a disk. `wrap` and `unwrap` of
  * the lanes REQUEST and BULK run on workers where `costs` is set. All other calls are made on the transport's thread and must not block. No two calls
- * for one session run at the same time, but `is_server`, `is_due` and `has_ended`, which read what the handshake left. `start` and `stop` are called before and after everything else.
+ * for one session run at the same time, but `is_server`, `is_due`, `ends` and `has_ended`, which read what the handshake left. `start` and `stop` are called before and after everything else.
  *
  * A session outlives its connection while a call for it runs. `close` follows that call.
  */
@@ -42,6 +42,8 @@ struct nfs4r_security_ops {
 	void (*stop)(struct nfs4r_security_setup *setup);
 	/* Every few seconds: have files changed? @note as in a step. */
 	void (*look)(struct nfs4r_security_setup *setup, char *note);
+	/* What new sessions show. After `start`, and after each `look` on the same thread. */
+	void (*shows)(struct nfs4r_security_setup *setup, struct nfs4r_rpc_own *out);
 
 	/* @peer: whom we begin with; NULL: the other side begins. What is needed of *cfg and *peer has to be copied. @setup is NULL without `start`. NULL: no memory. */
 	struct nfs4r_security_session *(*open)(struct nfs4r_security_setup *setup, const struct nfs4r_rpc_config *cfg, const struct nfs4r_endpoint *peer);
@@ -56,6 +58,8 @@ struct nfs4r_security_ops {
 	bool (*is_due)(const struct nfs4r_security_session *s);
 	/* It is over, and was not renewed: the connection ends with @why (NFS4R_WHY bytes). Asked as is_due is. */
 	bool (*has_ended)(const struct nfs4r_security_session *s, char *why);
+	/* When what the other side showed ends, in seconds since 1970; 0: never. Asked as is_due is, after is_server. */
+	int64_t (*ends)(const struct nfs4r_security_session *s);
 	/* New buffers with one reference; NULL: out of memory, or not authentic. A record comes out whole, as it went in, or not at all. */
 	struct nfs4r_buf *(*wrap)(struct nfs4r_security_session *s, const void *bytes, size_t len);
 	struct nfs4r_buf *(*unwrap)(struct nfs4r_security_session *s, const void *bytes, size_t len);

@@ -170,6 +170,11 @@ static void tls_look(struct nfs4r_security_setup *setup, char *note)
 	rpc_tls_look((struct tls_setup *)setup, note);
 }
 
+static void tls_shows(struct nfs4r_security_setup *setup, struct nfs4r_rpc_own *out)
+{
+	rpc_tls_shows((struct tls_setup *)setup, out);
+}
+
 static struct nfs4r_security_session *tls_open(struct nfs4r_security_setup *setup, const struct nfs4r_rpc_config *cfg, const struct nfs4r_endpoint *peer)
 {
 	struct nfs4r_security_session *s = calloc(1, sizeof(*s));
@@ -304,6 +309,11 @@ static bool tls_is_due(const struct nfs4r_security_session *s)
 	return atomic_load(&s->setup->generation) != s->generation || now_s() - s->begun_s >= LIFE_S;
 }
 
+static int64_t tls_ends(const struct nfs4r_security_session *s)
+{
+	return s->trust.ends_s;
+}
+
 /* ---- records ---- */
 
 static uint64_t tls_records(size_t len)
@@ -387,10 +397,12 @@ const struct nfs4r_security_ops nfs4r_security_tls = {
 	.start = tls_start,
 	.stop = tls_stop,
 	.look = tls_look,
+	.shows = tls_shows,
 	.open = tls_open,
 	.handshake = tls_handshake,
 	.is_server = tls_is_server,
 	.is_due = tls_is_due,
+	.ends = tls_ends,
 	.wrap = tls_wrap,
 	.unwrap = tls_unwrap,
 	.close = tls_close,

@@ -212,6 +212,17 @@ void rpc_tls_look(struct tls_setup *setup, char *note)
 	pthread_mutex_unlock(&setup->lock);
 }
 
+void rpc_tls_shows(struct tls_setup *setup, struct nfs4r_rpc_own *out)
+{
+	X509 *certificate;
+
+	pthread_mutex_lock(&setup->lock);
+	certificate = SSL_CTX_get0_certificate(setup->ctx);
+	out->has_key = certificate && rpc_tls_key_of(certificate, &out->key);
+	out->ends_s = out->has_key ? rpc_tls_ends_s(certificate) : 0;
+	pthread_mutex_unlock(&setup->lock);
+}
+
 SSL_CTX *rpc_tls_context(struct tls_setup *setup, uint64_t *generation, bool *has_ca, char *note)
 {
 	SSL_CTX *ctx;

@@ -44,7 +44,9 @@ enum nfs4r_status rpc_tls_setup_new(const struct nfs4r_rpc_config *cfg, struct t
 void rpc_tls_setup_free(struct tls_setup *setup);
 /* Files that have changed are read. What is wrong with them goes to @note (NFS4R_WHY bytes), once, and those of before stay in use. Any thread; blocks. */
 void rpc_tls_look(struct tls_setup *setup, char *note);
-/* The same, and what is in use then: one reference. Any thread; blocks. */
+/* What is in use. Any thread; blocks. */
+void rpc_tls_shows(struct tls_setup *setup, struct nfs4r_rpc_own *out);
+/* As rpc_tls_look(), and what is in use then: one reference. Any thread; blocks. */
 SSL_CTX *rpc_tls_context(struct tls_setup *setup, uint64_t *generation, bool *has_ca, char *note);
 
 /* ---- security_tls_trust.c ---- */
@@ -61,6 +63,7 @@ struct tls_trust {
 	} known[NFS4R_SERVERS_MAX];
 	/* Of the certificate that was shown: */
 	bool seen, by_ca; /* it was taken, and why */
+	int64_t ends_s; /* 0: its key is a server's, and its dates count for nothing */
 	X509 *certificate;
 	struct nfs4r_key_fingerprint key;
 	char name[256], fingerprint[NFS4R_FINGERPRINT_TEXT]; /* for people */
@@ -73,5 +76,6 @@ void rpc_tls_trust_fini(struct tls_trust *t);
 int rpc_tls_verify(X509_STORE_CTX *store, void *arg);
 enum nfs4r_status rpc_tls_trust_is(const struct tls_trust *t, const struct nfs4r_endpoint *claimed, char *why);
 bool rpc_tls_key_of(X509 *certificate, struct nfs4r_key_fingerprint *out);
+int64_t rpc_tls_ends_s(const X509 *certificate); /* since 1970; 0: in the year 9999, which means never (RFC 5280) */
 
 #endif

@@ -15,6 +15,7 @@
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "rpc/rpc_internal.h"
 #include "rpc/security_tls_int.h"
@@ -55,6 +56,15 @@ bool rpc_tls_key_of(X509 *certificate, struct nfs4r_key_fingerprint *out)
 	SHA256(der, (size_t)len, out->sha256);
 	OPENSSL_free(der);
 	return true;
+}
+
+int64_t rpc_tls_ends_s(const X509 *certificate)
+{
+	struct tm tm;
+
+	if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &tm) != 1 || tm.tm_year + 1900 == 9999)
+		return 0;
+	return (int64_t)timegm(&tm);
 }
 
 /* The server that has such a key, but not @self; 0: none. */
@@ -121,6 +131,7 @@ int rpc_tls_verify(X509_STORE_CTX *store, void *arg)
 	X509_up_ref(certificate);
 	X509_free(t->certificate);
 	t->certificate = certificate;
+	t->ends_s = owner(t) ? 0 : rpc_tls_ends_s(certificate);
 	t->seen = true;
 	X509_STORE_CTX_set_error(store, X509_V_OK);
 	return 1;

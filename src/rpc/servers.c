@@ -81,6 +81,7 @@ static void peer_make(struct nfs4r_rpc *rpc, const struct nfs4r_endpoint *ep, ui
 void rpc_servers_init(struct nfs4r_rpc *rpc)
 {
 	pthread_mutex_init(&rpc->next_lock, NULL);
+	pthread_mutex_init(&rpc->own_lock, NULL);
 	for (nfs4r_server_id id = 0; id <= NFS4R_SERVERS_MAX; id++) {
 		struct rpc_peer *p = &rpc->peers[id];
 
@@ -106,6 +107,7 @@ void rpc_servers_fini(struct nfs4r_rpc *rpc)
 	}
 	free(rpc->next);
 	pthread_mutex_destroy(&rpc->next_lock);
+	pthread_mutex_destroy(&rpc->own_lock);
 }
 
 static const struct nfs4r_endpoint *list_find(const struct nfs4r_rpc_servers *list, nfs4r_server_id id)

@@ -125,6 +125,7 @@ json_t *admin_set_keys(struct nfs4r_engine *eng, const json_t *req);
 enum nfs4r_status admin_keys_of(const json_t *list, struct nfs4r_key_fingerprint out[NFS4R_KEYS_MAX], uint16_t *n, char *why);
 /* What a row about a server says of its keys: "keys", and "keys_from" "view", "file" or null. */
 json_t *admin_key_facts(const struct nfs4r_engine *eng, const struct ctl_facts *f, const struct nfs4r_endpoint *e);
+void admin_add_days(json_t *out, int64_t ends_s); /* "certificate_days" until then, -1: over; 0: nothing, there is no end */
 void admin_add_security(const struct nfs4r_engine *eng, json_t *out); /* "security", "accepts", and with tls "certificate", its path */
 const char *admin_flavour(enum nfs4r_security flavour); /* its word in the configuration */
 

@@ -10,11 +10,12 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/config_keys.h"
 #include "engine/admin/admin_int.h"
 
-#define RENEWAL_MS 10000 /* files are looked at every five seconds */
+#define DAY_S 86400
 
 static json_t *num(uint64_t v)
 {
@@ -88,14 +89,25 @@ static json_t *accepted(const struct nfs4r_rpc_config *rpc)
 	return out;
 }
 
+void admin_add_days(json_t *out, int64_t ends_s)
+{
+	int64_t left_s = ends_s - time(NULL);
+
+	if (ends_s)
+		json_object_set_new(out, "certificate_days", json_integer(left_s < 0 ? -1 : left_s / DAY_S));
+}
+
 void admin_add_security(const struct nfs4r_engine *eng, json_t *out)
 {
 	const struct nfs4r_rpc_config *rpc = &eng->cfg.rpc;
+	struct nfs4r_rpc_own own;
 
 	json_object_set_new(out, "security", json_string(admin_flavour(rpc->security)));
 	json_object_set_new(out, "accepts", accepted(rpc));
 	if (rpc->security == NFS4R_SECURITY_TLS || (rpc->security_accept & NFS4R_SECURITY_BIT(NFS4R_SECURITY_TLS)))
 		json_object_set_new(out, "certificate", admin_json_text(rpc->tls_certificate));
+	if (nfs4r_rpc_get_own(eng->rpc, &own))
+		admin_add_days(out, own.ends_s);
 }
 
 static json_t *path_or_null(const char *path)
@@ -103,29 +115,41 @@ static json_t *path_or_null(const char *path)
 	return *path ? admin_json_text(path) : json_null();
 }
 
-/* In which connections that stand are proved with a new key of this server, once its files are there (docs/security.md). */
-static uint32_t renewal_ms(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+/* Connections that are proved with files that were replaced. */
+static json_t *to_renew(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
 	struct nfs4r_rpc_peer_stats rs;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < f->list.n; i++)
 		if (nfs4r_rpc_get_stats(eng->rpc, f->list.list[i].id, &rs) && rs.security == NFS4R_SECURITY_TLS)
-			return RENEWAL_MS;
-	return 0;
+			n += rs.to_renew;
+	return num(n);
+}
+
+/* "in_use": what new connections show; asked for before to_renew(). */
+static json_t *in_use(const struct nfs4r_engine *eng)
+{
+	struct nfs4r_rpc_own own;
+
+	return nfs4r_rpc_get_own(eng->rpc, &own) ? texts(&own.key, 1) : json_array();
 }
 
 json_t *admin_keys(struct nfs4r_engine *eng)
 {
 	const struct nfs4r_rpc_config *rpc = &eng->cfg.rpc;
 	json_t *rows = json_array();
+	json_t *shown = in_use(eng), *a;
 	struct ctl_facts f;
 
 	admin_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
-	return json_pack("{s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "server", rpc->self, "view", num(f.view.adopted.num), "security", admin_flavour(rpc->security),
-			 "accepts", accepted(rpc), "certificate", path_or_null(rpc->tls_certificate), "key", path_or_null(rpc->tls_key), "ca", path_or_null(rpc->tls_ca), "crl",
-			 path_or_null(rpc->tls_crl), "keytab", path_or_null(rpc->krb5_keytab), "changing_keys", f.view.rekeying ? num(f.view.rekeying) : json_null(), "servers", rows, "renewal_ms", (int)renewal_ms(eng, &f));
+	a = json_pack("{s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", rpc->self, "view", num(f.view.adopted.num), "security", admin_flavour(rpc->security),
+		      "accepts", accepted(rpc), "certificate", path_or_null(rpc->tls_certificate), "key", path_or_null(rpc->tls_key), "ca", path_or_null(rpc->tls_ca), "crl",
+		      path_or_null(rpc->tls_crl), "keytab", path_or_null(rpc->krb5_keytab), "changing_keys", f.view.rekeying ? num(f.view.rekeying) : json_null(), "servers", rows, "to_renew", to_renew(eng, &f));
+	json_object_set_new(a, "in_use", shown);
+	return a;
 }
 
 /* ---- a change ---- */

@@ -243,6 +243,7 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 				rs.clock_known ? json_real(rs.clock_ahead_ms) : json_null(), "has_of_our_log", ours, "we_have_of_its_log", theirs,
 				"bytes_sent", num(rs.bytes_sent), "bytes_received", num(rs.bytes_received), "queued_bytes",
 				num(rs.queued_bytes), "connects", num(rs.connects), "resent_messages", num(rs.resent));
+	admin_add_days(row, rs.ends_s);
 	json_object_set_new(row, "security", rs.security ? json_string(admin_flavour(rs.security)) : json_null());
 	admin_release(eng, e->id, row);
 	add_remarks(row, rs.up, &f->remarks[e->id]);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "lib/unit.h"
 
@@ -438,6 +439,113 @@ static void test_key_changes(void **state)
 	end(w);
 }
 
+/* ---- certificates that end ---- */
+
+#define SOON (20 * PKI_DAY)
+
+static atomic_llong today_s; /* the clock of the day of all servers */
+
+static int64_t day_ns(void)
+{
+	return atomic_load(&today_s) * 1000000000;
+}
+
+static void show_until(struct world *w, uint32_t i, long until_s)
+{
+	const struct pki_cert says = { .name = "site", .san = i ? "URI:nfs4r:" UUID ":2" : "URI:nfs4r:" UUID ":1", .by = ca, .by_key = ca_key, .from_s = -PKI_DAY, .until_s = until_s };
+
+	show_one(w, i, i, &says);
+}
+
+static struct world *world_that_ends(bool with_keys)
+{
+	struct world *w = world_of(2, NFS4R_SECURITY_TLS);
+
+	for (uint32_t i = 0; i < 2; i++) {
+		w->s[i].cfg.day_ns = day_ns;
+		snprintf(w->s[i].cfg.tls_ca, sizeof(w->s[i].cfg.tls_ca), "%s", pki_path("ca"));
+		show_until(w, i, i ? SOON + 60 : 400 * PKI_DAY);
+		for (uint32_t k = 0; k < 2; k++)
+			w->s[i].cfg.servers[k].nkeys = with_keys;
+	}
+	atomic_store(&today_s, time(NULL));
+	return w;
+}
+
+/* Both sides say so, once a day; a certificate that lasts for longer ends that. */
+static void test_a_certificate_that_ends_is_told_each_day(void **state)
+{
+	struct world *w = world_that_ends(false);
+	struct nfs4r_rpc_peer_stats st;
+	struct nfs4r_rpc_own own;
+
+	world_start_all(w);
+	world_wait_all_up(w);
+	world_wait(&w->s[0], strstr(w_s->log, "the certificate of server 2 ends on ") && strstr(w_s->log, ", in 20 days: after that day it is refused"));
+	world_wait(&w->s[1], strstr(w_s->log, "the certificate of this server ends on ") && strstr(w_s->log, ", in 20 days: after that day the others refuse it"));
+	assert_true(nfs4r_rpc_get_own(w->s[1].rpc, &own) && own.ends_s > time(NULL) + 19 * PKI_DAY && own.ends_s < time(NULL) + 21 * PKI_DAY);
+	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st) && st.ends_s == own.ends_s);
+	atomic_fetch_add(&today_s, PKI_DAY + 1);
+	world_wait(&w->s[0], strstr(w_s->log, ", in 19 days: "));
+	world_wait(&w->s[1], strstr(w_s->log, ", in 19 days: "));
+	assert_int_equal(world_logged(&w->s[0], "the certificate of server 2 "), 2);
+	assert_int_equal(world_logged(&w->s[1], "the certificate of this server "), 2);
+	show_until(w, 1, 400 * PKI_DAY);
+	world_wait(&w->s[0], nfs4r_rpc_get_stats(w_s->rpc, 2, &st) && st.ends_s > own.ends_s);
+	atomic_fetch_add(&today_s, 2 * PKI_DAY);
+	world_wait(&w->s[1], nfs4r_rpc_get_own(w_s->rpc, &own) && own.ends_s == st.ends_s);
+	assert_int_equal(world_logged(&w->s[0], "the certificate of server 2 "), 2);
+	assert_int_equal(world_logged(&w->s[1], "the certificate of this server "), 2);
+	assert_int_equal(world_logged(&w->s[0], "the certificate of this server ") + world_logged(&w->s[1], "the certificate of server "), 0);
+	end(w);
+}
+
+/* A key that is known counts for itself. */
+static void test_a_key_does_not_end(void **state)
+{
+	struct world *w = world_that_ends(true);
+	struct nfs4r_rpc_peer_stats st;
+	struct nfs4r_rpc_own own;
+
+	world_start_all(w);
+	world_wait_all_up(w);
+	world_wait(&w->s[1], nfs4r_rpc_get_own(w_s->rpc, &own));
+	assert_true(own.ends_s == 0);
+	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st) && st.ends_s == 0);
+	assert_int_equal(world_logged(&w->s[0], "the certificate of ") + world_logged(&w->s[1], "the certificate of "), 0);
+	end(w);
+}
+
+/* The new files are told together with the connections that do not have them yet; at last none is left. */
+static void test_connections_with_old_files_are_counted(void **state)
+{
+	struct world *w = world_of(2, NFS4R_SECURITY_TLS);
+	struct nfs4r_key_fingerprint next;
+	struct nfs4r_rpc_servers list;
+	struct nfs4r_rpc_peer_stats st;
+	struct nfs4r_rpc_own own;
+
+	world_start_all(w);
+	world_wait_all_up(w);
+	list_of(w, &list);
+	list.list[1].nkeys = 2;
+	pki_fingerprint(keys[MAX], &next);
+	list.list[1].key[1] = next;
+	list_give(w, &list);
+	show(w, 1, MAX);
+	world_wait(&w->s[1], nfs4r_rpc_get_own(w_s->rpc, &own) && memcmp(&own.key, &next, sizeof(next)) == 0 && nfs4r_rpc_get_stats(w_s->rpc, 1, &st) && st.to_renew == 0);
+	list.list[1].nkeys = 1;
+	list.list[1].key[0] = next;
+	list_give(w, &list); /* the old key goes at once, and ends no connection */
+	struct traffic to = { w, 0, 1, 0, 0, 0 };
+
+	traffic_some(&to, 50);
+	traffic_arrived(&to);
+	assert_int_equal(all_downs(w), 0);
+	assert_int_equal(world_get(&w->s[0], w_s->ups[2]), 1);
+	end(w);
+}
+
 /* The steps of docs/security.md: at each one server after the other is started again, and all come up. */
 static void test_from_none_to_tls(void **state)
 {
@@ -493,6 +601,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_attacks_on_records),
 		cmocka_unit_test(test_a_bit_of_each_record),
 		cmocka_unit_test(test_key_changes),
+		cmocka_unit_test(test_a_certificate_that_ends_is_told_each_day),
+		cmocka_unit_test(test_a_key_does_not_end),
+		cmocka_unit_test(test_connections_with_old_files_are_counted),
 		cmocka_unit_test(test_from_none_to_tls),
 	};
 

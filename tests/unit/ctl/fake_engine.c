@@ -618,7 +618,30 @@ bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs
 	out->protocol = (struct nfs4r_versions){ 9, 10 };
 	out->disk_format = (struct nfs4r_versions){ 1, 1 };
 	out->speaks = out->up ? 9 : 0;
+	out->ends_s = f->ends_s;
+	pthread_mutex_lock(&f->lock);
+	out->to_renew = peer == 2 && !f->files_wait && f->renew_wait > 0 && f->view.adopted.addresses[f->eng.cfg.rpc.self - 1].nkeys == 2;
+	f->renew_wait -= out->to_renew;
+	pthread_mutex_unlock(&f->lock);
 	return true;
+}
+
+/* The newest of the keys by which it is known, if it has read the files already. */
+bool nfs4r_rpc_get_own(struct nfs4r_rpc *rpc, struct nfs4r_rpc_own *out)
+{
+	struct fake *f = of(rpc);
+	const struct nfs4r_address *a = &f->view.adopted.addresses[f->eng.cfg.rpc.self - 1];
+
+	memset(out, 0, sizeof(*out));
+	pthread_mutex_lock(&f->lock);
+	bool old = f->files_wait > 0;
+	f->files_wait -= old && a->nkeys == 2;
+	out->has_key = f->security == NFS4R_SECURITY_TLS || f->eng.cfg.rpc.security == NFS4R_SECURITY_TLS;
+	if (a->nkeys)
+		out->key = a->keys[old ? 0 : a->nkeys - 1];
+	pthread_mutex_unlock(&f->lock);
+	out->ends_s = f->ends_s;
+	return out->has_key;
 }
 
 enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane, const struct nfs4r_msg *msg)

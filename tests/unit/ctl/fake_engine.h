@@ -43,6 +43,8 @@ struct fake {
 	nfs4r_servers may_change; /* these may be added, taken out, stay alone */
 	nfs4r_server_id refuses; /* adding it comes to nothing */
 	enum nfs4r_security security; /* of the connections that are up */
+	uint32_t files_wait, renew_wait; /* once two keys are known, so often the files of before are in use; then so often a connection is still proved with them */
+	int64_t ends_s; /* of the own certificate, and of those of the peers; 0: never */
 	uint32_t keys_wait; /* so often an old key may not go yet */
 	nfs4r_server_id keys_lost; /* the first change of that one's keys comes to nothing, as if another view came first */
 	uint32_t changes; /* looks at the view until what was asked for is done */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ctl/ctl.h"
@@ -607,6 +608,57 @@ static void a_replacement_goes_on_where_it_was(void **state)
 	no_files();
 }
 
+/* The old key goes when the server has read the new files, and no connection is proved with those of before. */
+static void a_replacement_waits_for_the_connections(void **state)
+{
+	struct nfs4r_address a;
+
+	make_key();
+	write_key(fingerprint);
+	f[0]->security = NFS4R_SECURITY_TLS;
+	f[0]->files_wait = f[0]->renew_wait = 3;
+	assert_int_equal(run("key replace"), 0);
+	has("waiting: the connections are renewed with the new key");
+	assert_int_equal(f[0]->files_wait, 0);
+	assert_int_equal(f[0]->renew_wait, 0);
+	assert_int_equal(known(1, &a), 1);
+	no_files();
+}
+
+/* With --abandon it waits for no connection. */
+static void a_replacement_abandons_connections(void **state)
+{
+	struct nfs4r_address a;
+
+	make_key();
+	write_key(fingerprint);
+	f[0]->security = NFS4R_SECURITY_TLS;
+	f[0]->renew_wait = 1000000;
+	assert_int_equal(run("key replace --abandon"), 0);
+	assert_int_equal(known(1, &a), 1);
+	f[0]->renew_wait = 0;
+	no_files();
+}
+
+static void a_certificate_that_ends_is_in_the_status(void **state)
+{
+	make_key();
+	f[0]->security = NFS4R_SECURITY_TLS;
+	f[0]->ends_s = time(NULL) + 20 * 86400 + 60;
+	assert_int_equal(run("status"), 0);
+	has("the certificate of server 2 ends in 20 days");
+	assert_int_equal(run("health"), 1);
+	has("the certificate of this server ends in 20 days: put a new one into Peer_Certificate");
+	has("the certificate of server 2 ends in 20 days");
+	f[0]->ends_s = time(NULL) - 60;
+	assert_int_equal(run("health"), 1);
+	has("the certificate of server 2 has ended");
+	f[0]->ends_s = 0;
+	assert_int_equal(run("status"), 0);
+	hasnt("the certificate of server 2");
+	no_files();
+}
+
 /* Another view comes first, and the request is asked again. */
 static void a_change_that_got_lost_is_asked_again(void **state)
 {
@@ -1066,6 +1118,9 @@ int main(int argc, char **argv)
 		T(the_status_says_what_protects_each_connection),
 		T(a_key_is_replaced),
 		T(a_replacement_goes_on_where_it_was),
+		T(a_replacement_waits_for_the_connections),
+		T(a_replacement_abandons_connections),
+		T(a_certificate_that_ends_is_in_the_status),
 		T(a_change_that_got_lost_is_asked_again),
 		T(a_lost_key_is_replaced_by_another_server),
 		T(what_cannot_be_replaced_is_said),
