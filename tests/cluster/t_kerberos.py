@@ -1,18 +1,20 @@
 #!/usr/bin/python3
 """Clients with Kerberos at three sites (docs/decisions/0045): users with tickets and what they may do to each other's files, whichever site controls them; up to 1,024 groups; who is root; export rules
 of the server that a client talks to; a name that is another user elsewhere. Then tickets that end while the KDC is down, a clock that is wrong, a new key in the keytab: what is said, and that
-nothing is lost.
+nothing is lost. At last a part of what `TB_SEC=krb5p tests/cluster/run operations history` does.
 
-	t_kerberos.py [users|troubles]      the first or the second half, each in a bed of its own; default: both in one
+	t_kerberos.py [users|troubles|suites]       these parts alone; default: all of them in one bed
 """
 import contextlib
 import json
 import os
 import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
+import t_operations
 import trees
 
 OPTIONS = ('--krb5', '--rtt', '20ms', '--set', 'Max_Round_Trip=500', *bed.SHORT, '--vers', '4.2,actimeo=0,lookupcache=none')
@@ -313,6 +315,32 @@ def a_new_key(b, site=3):
     expect_tries(b, site, 2003, {'append:before_the_key': 'ok'})
 
 
+def every_operation(b):
+    """As in t_operations.py, of which this is NFS 4.2 alone."""
+    b.remount('vers=4.2')
+    got = bed.everywhere(lambda s: b.py(s, 'ops.py', f'/nfs/ops/site{s}', '4.2', s, timeout=300), b.sites)
+    lines = [f'site {s}: {line}' for s in b.sites for line in [*got[s].stdout.splitlines(), *got[s].stderr.splitlines(), f'status {got[s].returncode}']]
+    bed.expect(not any(r.returncode for r in got.values()), '\n'.join(line for line in lines if ': ok ' not in line))
+    return f'{len(lines) - len(b.sites)} operations, {races_and_storm(b)}'
+
+
+def races_and_storm(b):
+    wins = t_operations.winners(b, 'shared/krb5p')
+    t_operations.storm(b, 'storm', 40)
+    return wins
+
+
+def suite(b, name, **env):
+    """A whole suite in this bed."""
+    r = subprocess.run([os.path.join(bed.CLUSTER, f't_{name}.py')], env={**os.environ, **env, 'TB_SHARED': b.run}, capture_output=True, text=True, timeout=600)
+    bed.expect(r.returncode == 0, r.stdout + r.stderr)
+    return f'{len(re.findall("^ok ", r.stdout, re.M))} checks'
+
+
+def histories(b):
+    return suite(b, 'history', SECONDS_OF_HISTORY='10')
+
+
 def all_equal(b):
     b.no_controls(60)
     trees.disks_equal(b)
@@ -322,7 +350,8 @@ def all_equal(b):
 
 PARTS = {
     'users': (access_matrix, many_groups, machines_are_nobody, rules_of_one_server),
-    'troubles': (tickets_end_while_the_kdc_is_down, clocks_that_are_wrong, a_new_key)}
+    'troubles': (tickets_end_while_the_kdc_is_down, clocks_that_are_wrong, a_new_key),
+    'suites': (every_operation, histories)}
 
 
 def main(*parts):
