@@ -19,10 +19,11 @@ static struct net *begin(void)
 static bool known_by(struct net *n, nfs4r_servers at, uint8_t first, uint8_t second)
 {
 	for (nfs4r_server_id s = 1; s <= n->n; s++) {
-		const struct nfs4r_view *v = nfs4r_core_adopted(n->s[s].core);
+		const struct nfs4r_view *v;
 
 		if (!(at & NFS4R_BIT(s)))
 			continue;
+		v = nfs4r_core_adopted(n->s[s].core);
 		if (!v->nbook || v->addresses[P - 1].nkeys != 1 + (second != 0) || !net_knows_key(n, s, P, first) || (second && !net_knows_key(n, s, P, second)))
 			return false;
 	}
