@@ -18,7 +18,9 @@ import history
 SECONDS = float(os.environ.get('SECONDS_OF_HISTORY', 30))
 SEED = os.environ.get('SEED', '1')
 WORKERS = 4                 # at each site: two for files, two for names
-DIR = f'/nfs/history-{os.getpid()}'   # new each time: events begin from nothing
+DIR = f'/nfs/history-{os.getpid()}'   # new for each round: events begin from nothing
+LEAST = {'write': 30, 'read': 60, 'create': 10, 'place': 2, 'unlink': 5, 'rename': 5, 'look': 30}   # in 30 seconds, for a judgement
+ROUNDS = 6                  # at most, on a machine that is too busy for so much in one
 WAYS = ('deep_asked', 'raises', 'revokes_received')  # deep control and deep+ have been there, and were wanted by others
 
 
@@ -36,13 +38,13 @@ def clocks(b, events, before):
     return f'within {worst * 1000:.1f} ms'
 
 
-def record(b, lag):
+def record(b, lag, directory, seed):
     """Runs the workers; all events."""
-    b.must_py(1, 'history_worker.py', 'prepare', DIR)
+    b.must_py(1, 'history_worker.py', 'prepare', directory)
     if not bed.STOCK:
         b.no_controls(20)       # every site has the names of the files
     start = time.time() + 3
-    workers = [b.start_py(site, 'history_worker.py', DIR, str(site), str(n), SEED, str(start), str(SECONDS), str(lag),
+    workers = [b.start_py(site, 'history_worker.py', directory, str(site), str(n), seed, str(start), str(SECONDS), str(lag),
                           timeout=int(SECONDS) + 120) for site in b.sites for n in range(WORKERS)]
     events, broken = [], []
     for p in workers:
@@ -54,6 +56,15 @@ def record(b, lag):
     return events
 
 
+def record_enough(b, lag, rounds):
+    """Appends the events of each round to @rounds, until there is enough of everything."""
+    counts = collections.Counter()
+    while len(rounds) < ROUNDS and (not rounds or too_few(counts)):
+        n = len(rounds)
+        rounds.append(record(b, lag, f'{DIR}-{n}', f'{SEED}-{n}' if n else SEED))
+        counts += history.counts(rounds[-1])
+
+
 def keep(events):
     path = os.path.join(bed.ROOT, 'build', f'history-{int(time.time())}.log')
     with open(path, 'w') as f:
@@ -61,15 +72,21 @@ def keep(events):
     return path
 
 
-def judge(events, lag):
-    errors = [e for e in events if e['op'] == 'error']
-    bed.expect(not errors, f'{len(errors)} unexpected errors, e.g. {errors[:3]}')
-    bad, counts = history.check(events, lag=lag)
-    bed.expect(not bad, f'{len(bad)} violations (all events: {keep(events)})\n' + '\n'.join(bad[:8]))
-    least = {'write': 30, 'read': 60, 'create': 10, 'place': 2, 'unlink': 5, 'rename': 5, 'look': 30}
-    few = {op: counts[op] for op, n in least.items() if counts[op] < n * min(1, SECONDS / 30)}
-    bed.expect(not few, f'too little happened to judge: {few}')
-    return ', '.join(f'{n} {op}' for op, n in sorted(counts.items()))
+def too_few(counts):
+    return {op: counts[op] for op, n in LEAST.items() if counts[op] < n * min(1, SECONDS / 30)}
+
+
+def judge(rounds, lag):
+    counts = collections.Counter()
+    for events in rounds:
+        errors = [e for e in events if e['op'] == 'error']
+        bed.expect(not errors, f'{len(errors)} unexpected errors, e.g. {errors[:3]}')
+        bad, of_round = history.check(events, lag=lag)
+        bed.expect(not bad, f'{len(bad)} violations (all events: {keep(events)})\n' + '\n'.join(bad[:8]))
+        counts += of_round
+    few = too_few(counts)
+    bed.expect(not few, f'too little happened to judge, in {len(rounds)} rounds: {few}')
+    return ', '.join(f'{n} {op}' for op, n in sorted(counts.items())) + f'; {len(rounds)} rounds'
 
 
 def ways(b, before):
@@ -87,10 +104,10 @@ def one_setting(b, report):
     b.remount('vers=4.2,actimeo=0,lookupcache=none')
     before = {site: b.clock(site) for site in b.sites}
     counters = collections.Counter() if bed.STOCK else b.counters()
-    events = []
-    if report.check(f'{setting}: workers at three sites', lambda: events.extend(record(b, lag))):
-        report.check(f'{setting}: clocks', clocks, b, events, before)
-        report.check(f'{setting}: no site ever saw an older closed version', judge, events, lag)
+    rounds = []
+    if report.check(f'{setting}: workers at three sites', record_enough, b, lag, rounds):
+        report.check(f'{setting}: clocks', clocks, b, [e for events in rounds for e in events], before)
+        report.check(f'{setting}: no site ever saw an older closed version', judge, rounds, lag)
         report.check(f'{setting}: deep control was there', ways, b, counters)
     report.check(f'{setting}: all servers alive', b.servers_alive)
 

@@ -223,6 +223,11 @@ def explain(ops, done, extra, state):
 
 # ---- all -------------------------------------------------------------------------------------
 
+def counts(events):
+    """{'op' where it was done, or 'op result': how many}"""
+    return collections.Counter(f"{e['op']}{'' if e['result'] == 'ok' else ' ' + e['result']}" for e in events)
+
+
 def check(events, slack=SLACK, lag=0):
     """(violations, {op: count}). lag: LAG where directories are read locally."""
     events = spread(events, slack)
@@ -237,8 +242,7 @@ def check(events, slack=SLACK, lag=0):
         bad += check_file(files[file])
     for group in sorted(groups):
         bad += check_names(groups[group], lag)
-    counts = collections.Counter(f"{e['op']}{'' if e['result'] == 'ok' else ' ' + e['result']}" for e in events)
-    return bad, counts
+    return bad, counts(events)
 
 
 def load(paths):
