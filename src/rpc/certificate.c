@@ -5,7 +5,7 @@
  * Happy path: after each look at the files, what new connections show is noted for nfs4r_rpc_get_own(). With each tick the connections of each peer are counted that are to be
  * renewed, and the first end of what the peer showed is noted. Within thirty days of an end the log has a line, once a day, and at once when the end is another one.
  *
- * A key that is known by its fingerprint does not end, whatever the dates of the certificate around it (security_tls_trust.c), so nothing is said of those.
+ * A key that is known by its fingerprint does not end, whatever the dates of the certificate around it (security/tls_trust.c), so nothing is said of those.
  *
  * Invariant: the connections are counted before the new files are told. So who hears of these, and then of no connection that is to be renewed, knows that all have them.
  */

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/uuid.h"
 #include "rpc/rpc_internal.h"
 
 #define CAUSE_TEXT NFS4R_REFUSED_TEXT_MAX
@@ -158,14 +159,12 @@ static uint32_t keys_mismatch(const struct nfs4r_rpc_config *cfg, const struct n
 
 static uint32_t volume_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h, char *text)
 {
-	char here[40], there[40];
+	char here[NFS4R_UUID_TEXT], there[NFS4R_UUID_TEXT];
 
 	if (memcmp(cfg->volume, h->volume, 16) == 0)
 		return 0;
-	rpc_uuid_text(cfg->volume, here);
-	rpc_uuid_text(h->volume, there);
-	snprintf(text, CAUSE_TEXT, "volume differs: server %u has %s, server %u has %s; correct the server list, or use a store of the same volume", cfg->self, here, h->server,
-		 there);
+	snprintf(text, CAUSE_TEXT, "volume differs: server %u has %s, server %u has %s; correct the server list, or use a store of the same volume", cfg->self,
+		 nfs4r_uuid_text(cfg->volume, here), h->server, nfs4r_uuid_text(h->volume, there));
 	return NFS4R_REFUSED_VOLUME;
 }
 

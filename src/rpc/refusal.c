@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/uuid.h"
 #include "rpc/rpc_internal.h"
 
 static bool may_be_disclosed(const struct rpc_conn *c)
@@ -44,14 +45,6 @@ void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal caus
 	}
 }
 
-void rpc_uuid_text(const uint8_t u[16], char out[40])
-{
-	char *p = out;
-
-	for (int i = 0; i < 16; i++)
-		p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
-}
-
 /* Where keys are known one by one, a server that does not belong to the volume is told no more than one whose key is wrong. */
 #define ADD_TEXT "; a server that is new or was removed from this volume is let in after nfs4rctl server add %u ADDRESS --key FINGERPRINT at a member, with an empty store"
 
@@ -77,10 +70,10 @@ static const char *plain_cause(uint32_t cause)
 static void cause_text(const struct rpc_conn *c, uint32_t cause, char *out, size_t size)
 {
 	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
-	char uuid[40], speaks[NFS4R_VERSIONS_TEXT];
+	char uuid[NFS4R_UUID_TEXT], speaks[NFS4R_VERSIONS_TEXT];
 	int len;
 
-	rpc_uuid_text(cfg->volume, uuid);
+	nfs4r_uuid_text(cfg->volume, uuid);
 	switch (cause) {
 	case NFS4R_REFUSED_PROTOCOL:
 		snprintf(out, size, "no common protocol version: server %u speaks %s (NFSv4.r %s); install a release that speaks a protocol of the other server", cfg->self,

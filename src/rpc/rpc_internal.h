@@ -19,7 +19,7 @@
 
 #include "base/said.h"
 #include "rpc/rpc.h"
-#include "rpc/security.h"
+#include "rpc/security/security.h"
 #include "xdr_hello.h"
 
 #define RPC_ADDRS_MAX 8 /* addresses of one host name */
@@ -495,7 +495,6 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h);
 #define RPC_PORT_TEXT "it calls from a port that every user of its machine can use; servers call from ports below 1024 (Peer_Ports = privileged)"
 #define RPC_GONE_TEXT "server %u was removed from this volume; to bring it back, start it with an empty store and run nfs4rctl server add %u ADDRESS at a member"
 #define RPC_UNKNOWN_TEXT "server %u does not belong to this volume: run nfs4rctl server add %u ADDRESS at a member"
-void rpc_uuid_text(const uint8_t u[16], char out[40]);
 /* @who: who it says it is; 0: it did not say. */
 void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text);
 void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *disclosed); /* @told is empty where nothing may be told */

@@ -4,7 +4,7 @@
  *
  * Who: 0 the server; 1 a principal of the realm that is no server; 2 the other one of servers 1 and 3; 3 one with a wrong key in its keytab, and in its tickets.
  *
- * No KDC runs. Its tickets are made here, once, and take the place of krb5_ticket.c but for the look at the keytab.
+ * No KDC runs. Its tickets are made here, once, and take the place of security/krb5_ticket.c but for the look at the keytab.
  *
  * The second byte of an input: bit 0 privacy; bits 1-2 the encryption type of the session's key. The last one is of before RFC 4121.
  */
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "fuzz/stranger.h"
-#include "rpc/krb5_context.h"
+#include "rpc/security/krb5_context_int.h"
 
 #define REALM "NFS4R.TEST"
 #define TYPES 4

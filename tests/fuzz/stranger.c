@@ -2,7 +2,7 @@
 /*
  * A connection and the handshake that secures it: the shipped transport of server 2, and on the other side somebody with keys, good ones or others.
  *
- * The other side is made of the same table of src/rpc/security.h. So it gets as far as a peer gets, and the input says where it departs from that: in a token, in a record
+ * The other side is made of the same table of src/rpc/security/security.h. So it gets as far as a peer gets, and the input says where it departs from that: in a token, in a record
  * before or after it is protected, in the order of records, in what it says inside. Key material is made once.
  *
  * Input: a byte of flags (bits 0-1: who proves itself, bits 2-3: who does when the security is renewed; UP: the server is up, the connection stands; CALLS: this server calls

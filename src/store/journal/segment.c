@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/room.h"
+#include "base/uuid.h"
 #include "store/bytes.h"
 #include "store/internal.h"
 
@@ -248,26 +249,19 @@ void store_seg_drop(struct nfs4r_journal *j, uint32_t n)
 
 /* ---- whose it is: said in each segment, and in the store's identity ---- */
 
-static void uuid_str(const uint8_t u[16], char out[37])
-{
-	snprintf(out, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
-		 u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
-		 u[15]);
-}
-
 enum nfs4r_status store_ident_check(const struct nfs4r_store_config *cfg, const char *what,
 				    uint32_t format, const uint8_t volume[16], nfs4r_server_id self,
 				    char *why)
 {
-	char ours[37], theirs[37], reads[NFS4R_VERSIONS_TEXT];
+	char ours[NFS4R_UUID_TEXT], theirs[NFS4R_UUID_TEXT], reads[NFS4R_VERSIONS_TEXT];
 
 	if (!nfs4r_versions_have(cfg->formats, format))
 		return nfs4r_refuse(why, NFS4R_MISMATCH,
 				    "%s has disk format %u, but this release reads format %s: install a release with that format",
 				    what, format, nfs4r_versions_text(cfg->formats, reads));
 	if (memcmp(volume, cfg->volume, 16)) {
-		uuid_str(volume, theirs);
-		uuid_str(cfg->volume, ours);
+		nfs4r_uuid_text(volume, theirs);
+		nfs4r_uuid_text(cfg->volume, ours);
 		return nfs4r_refuse(why, NFS4R_MISMATCH,
 				    "%s belongs to volume %s, the configuration says %s: correct the directory or the volume",
 				    what, theirs, ours);

@@ -13,7 +13,7 @@
 #include "lib/unit.h"
 
 #include "contract/rpc/krb5_world.h"
-#include "rpc/security_krb5.h"
+#include "rpc/security/krb5_int.h"
 
 #define PAUSE_MS 2000 /* nobody waits for so long, whatever the KDC does */
 

@@ -12,7 +12,7 @@
 #include "contract/rpc/flips.h"
 #include "contract/rpc/krb5_world.h"
 #include "contract/rpc/tap.h"
-#include "rpc/security.h"
+#include "rpc/security/security.h"
 
 #define TAP_PORT_STEP 4 /* world_init() keeps eight ports */
 

@@ -14,7 +14,7 @@
 
 #include "contract/rpc/fake.h"
 #include "contract/rpc/traffic.h"
-#include "rpc/security.h"
+#include "rpc/security/security.h"
 
 #define OURS NFS4R_SECURITY_KRB5P /* a number that a table of these tests takes */
 #define SECOND NFS4R_SECURITY_KRB5I

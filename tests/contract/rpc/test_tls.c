@@ -12,7 +12,7 @@
 #include "lib/unit.h"
 
 #include "contract/rpc/pki.h"
-#include "rpc/security.h"
+#include "rpc/security/security.h"
 
 #define TLS (&nfs4r_security_tls)
 #define UUID "42424242-4242-4242-4242-424242424242"

@@ -7,8 +7,8 @@ import sys
 
 from objects import symbols
 
-PREFIX = {"base": ("nfs4r_",), "proto": ("nfs4r_", "c_"), "rpc": ("rpc_", "nfs4r_rpc_", "nfs4r_security_"), "FSAL_REPL": ("repl_",)}
-LEAST = {"base": 40, "proto": 20, "rpc": 60, "FSAL_REPL": 100}  # symbols, or the test is blind
+PREFIX = {"base": ("nfs4r_",), "proto": ("nfs4r_", "c_"), "FSAL_REPL": ("repl_",)}
+LEAST = {"base": 40, "proto": 20, "FSAL_REPL": 100}  # symbols, or the test is blind
 
 
 def defined(nm, objects):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What the files security_tls*.c share: the sessions, the files that they are made with, and whom a certificate is taken for. */
+/* What the files tls*.c share: the sessions, the files that they are made with, and whom a certificate is taken for. */
 #ifndef NFS4R_RPC_SECURITY_TLS_INT_H
 #define NFS4R_RPC_SECURITY_TLS_INT_H
 
@@ -8,11 +8,11 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-#include "rpc/security.h"
+#include "rpc/security/security.h"
 
 #define NFS4R_TLS_ALPN "nfs4r/9" /* the protocol that had TLS first. HELLO says which one is spoken inside; this changes when the channel does */
 
-/* ---- security_tls_files.c ---- */
+/* ---- tls_files.c ---- */
 
 enum tls_file {
 	TLS_CERTIFICATE,
@@ -49,7 +49,7 @@ void rpc_tls_shows(struct tls_setup *setup, struct nfs4r_rpc_own *out);
 /* As rpc_tls_look(), and what is in use then: one reference. Any thread; blocks. */
 SSL_CTX *rpc_tls_context(struct tls_setup *setup, uint64_t *generation, bool *has_ca, char *note);
 
-/* ---- security_tls_trust.c ---- */
+/* ---- tls_trust.c ---- */
 
 struct tls_trust {
 	nfs4r_server_id self, called; /* 0: they called */

@@ -12,8 +12,8 @@
  *
  * A session outlives its connection while a call for it runs. `close` follows that call.
  */
-#ifndef NFS4R_RPC_SECURITY_H
-#define NFS4R_RPC_SECURITY_H
+#ifndef NFS4R_RPC_SECURITY_SECURITY_H
+#define NFS4R_RPC_SECURITY_SECURITY_H
 
 #include "rpc/rpc.h"
 

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rpc/security_krb5.h"
+#include "rpc/security/krb5_int.h"
 
 #define TICKETS_MAX 64 /* in the list: servers of a volume, times volumes */
 #define SHARE_S 10 /* a ticket is new for so long, or a tenth of its life */

@@ -4,7 +4,7 @@
  *
  * Happy path: the caller asks the KDC for a ticket for the server that it calls, under the name that the configuration gives that server, and sends it. The
  * called one decrypts it with its keytab, and answers; that proves it to the caller. One round trip. What the called one has then is the caller's principal, and
- * is_server() decides which server that may be (security_krb5.c).
+ * is_server() decides which server that may be (krb5.c).
  *
  * Failure: whatever GSSAPI returns beside GSS_S_COMPLETE, and a context that lacks one of the flags that were asked for, is the end of the handshake. The
  * tokens in which Kerberos tells the other side what was wrong are not sent: nothing is disclosed to a caller that is not authenticated.
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rpc/krb5_context.h"
+#include "rpc/security/krb5_context_int.h"
 
 static const OM_uint32 demanded = GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG | GSS_C_SEQUENCE_FLAG | GSS_C_REPLAY_FLAG;
 

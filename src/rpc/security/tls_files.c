@@ -22,8 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rpc/rpc_internal.h"
-#include "rpc/security_tls_int.h"
+#include "rpc/security/tls_int.h"
 
 #define KEY_BYTES_MAX 65536
 #define CIPHERS "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"

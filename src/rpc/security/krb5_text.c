@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rpc/security_krb5.h"
+#include "rpc/security/krb5_int.h"
 
 enum cause {
 	CAUSE_OTHER,

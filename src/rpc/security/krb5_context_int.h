@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Private to krb5_context.c and security_krb5.c: the session of one connection, or of its renewal. */
-#ifndef NFS4R_RPC_KRB5_CONTEXT_H
-#define NFS4R_RPC_KRB5_CONTEXT_H
+/* Private to krb5_context.c and krb5.c: the session of one connection, or of its renewal. */
+#ifndef NFS4R_RPC_SECURITY_KRB5_CONTEXT_INT_H
+#define NFS4R_RPC_SECURITY_KRB5_CONTEXT_INT_H
 
-#include "rpc/security_krb5.h"
+#include "rpc/security/krb5_int.h"
 
 struct nfs4r_security_session {
 	bool caller, confidential; /* confidential: krb5p */

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "rpc/security_krb5.h"
+#include "rpc/security/krb5_int.h"
 
 #define PARTS 3
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Which tables of security.h there are. */
-#include "rpc/security.h"
+#include "rpc/security/security.h"
 
 #include <string.h>
 

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "rpc/rpc_internal.h"
-#include "rpc/security_tls_int.h"
+#include "base/uuid.h"
+#include "rpc/security/tls_int.h"
 
 #define URI_PREFIX "nfs4r:"
 
@@ -141,10 +141,9 @@ int rpc_tls_verify(X509_STORE_CTX *store, void *arg)
 
 static void uri_of(const struct tls_trust *t, nfs4r_server_id id, char *out, size_t size)
 {
-	char uuid[40];
+	char uuid[NFS4R_UUID_TEXT];
 
-	rpc_uuid_text(t->volume, uuid);
-	snprintf(out, size, URI_PREFIX "%s:%u", uuid, id);
+	snprintf(out, size, URI_PREFIX "%s:%u", nfs4r_uuid_text(t->volume, uuid), id);
 }
 
 static bool is_text(const ASN1_IA5STRING *s, const char *text)

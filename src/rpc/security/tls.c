@@ -5,10 +5,10 @@
  * Happy path: tokens carry the handshake. From then on a record of the transport is sent as a few records of TLS, whose first four bytes of content are its length: so the
  * record comes out as it went in, and nobody on the way can cut one in two or make one of two, although the marks between records are not protected.
  *
- * Trust: a certificate is taken for the key in it, or for the authority that signed it; either is enough (security_tls_trust.c). What server it may speak for
+ * Trust: a certificate is taken for the key in it, or for the authority that signed it; either is enough (tls_trust.c). What server it may speak for
  * is asked when the handshake is done (is_server).
  *
- * Files (security_tls_files.c) are read at the start, and anew when a handshake begins or the transport looks, if they have changed. The sessions of a certificate that was replaced are due.
+ * Files (tls_files.c) are read at the start, and anew when a handshake begins or the transport looks, if they have changed. The sessions of a certificate that was replaced are due.
  *
  * What TLS has and this does not use: tickets and resumption, early data, keys known before. A key of the record layer is replaced after 2^23 records,
  * well before the 2^24.5 that AES-GCM is good for.
@@ -23,7 +23,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "rpc/security_tls_int.h"
+#include "rpc/security/tls_int.h"
 
 #define LENGTH_BYTES 4 /* before each record */
 #define FIRST_BYTES (SSL3_RT_MAX_PLAIN_LENGTH - LENGTH_BYTES) /* of it, in the same record of TLS */

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rpc/security_krb5.h"
+#include "rpc/security/krb5_int.h"
 
 static void lower(char *s)
 {

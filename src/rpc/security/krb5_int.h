@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Private to security_krb5*.c: names, tickets and contexts of Kerberos between servers.
+ * Private to krb5*.c: names, tickets and contexts of Kerberos between servers.
  *
- * Files: security_krb5.c the tables of krb5i and krb5p; krb5_context.c the handshake; krb5_name.c which principal a server has; krb5_ticket.c keytab and KDC;
+ * Files: krb5.c the tables of krb5i and krb5p; krb5_context.c the handshake; krb5_name.c which principal a server has; krb5_ticket.c keytab and KDC;
  * krb5_text.c what an error means and what to do; krb5_wrap.c the protection of records.
  */
-#ifndef NFS4R_RPC_SECURITY_KRB5_H
-#define NFS4R_RPC_SECURITY_KRB5_H
+#ifndef NFS4R_RPC_SECURITY_KRB5_INT_H
+#define NFS4R_RPC_SECURITY_KRB5_INT_H
 
 #include <gssapi/gssapi.h>
 #include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
 #include <krb5.h>
 
-#include "rpc/security.h"
+#include "rpc/security/security.h"
 
 #define RPC_KRB5_NAME 640 /* bytes of a principal's text: a service, a host of 255 bytes, a realm, and room for what is escaped */
 #define RPC_KRB5_PATH 1024

@@ -17,7 +17,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "rpc/krb5_context.h"
+#include "rpc/security/krb5_context_int.h"
 
 #define KEYTAB_DEFAULT "/etc/krb5.keytab"
 #define SERVICE_DEFAULT "nfs4r"
