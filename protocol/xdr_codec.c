@@ -90,8 +90,8 @@ bool c_server(struct nfs4r_codec *c, nfs4r_server_id *id, bool may_be_nobody)
 
 static bool c_status_known(uint32_t u)
 {
-	static const uint8_t known[] = { 0,  1,	 2,  5,	 6,   13,  17,	18,  20,  21,  22,  27,
-					 28, 30, 31, 63, 66,  69,  70,	71,  72,  73,  74,  75,
+	static const uint8_t known[] = { 0, 1, 2, 5, 6, 13, 17, 18, 20, 21, 22, 27,
+					 28, 30, 31, 63, 66, 69, 70, 71, 72, 73, 74, 75,
 					 100, 200, 201, 202, 203, 204, 205, 206, 207, 208, 209, 210 };
 
 	return u <= 210 && memchr(known, (int)u, sizeof(known));
@@ -231,7 +231,7 @@ bool c_prio(struct nfs4r_codec *c, struct nfs4r_prio *prio)
 bool c_control(struct nfs4r_codec *c, struct nfs4r_control *control)
 {
 	return c_oid(c, &control->oid) &&
-	       c_range(c, &control->depth, NFS4R_SHALLOW, NFS4R_DEEP_PLUS);
+		c_range(c, &control->depth, NFS4R_SHALLOW, NFS4R_DEEP_PLUS);
 }
 
 #define ATTR_MASK_ALL (2u * NFS4R_ATTR_MTIME_NOW - 1)
@@ -255,5 +255,5 @@ bool c_attrs(struct nfs4r_codec *c, struct nfs4r_attrs *a)
 	    !c_u32(c, &a->rdev_minor) || !c_u64(c, &a->version))
 		return false;
 	return c_buf(c, &a->acl, NFS4R_ACL_MAX) &&
-	       c_check(c, !c_decoding(c) || memcmp(a, &zero, sizeof(zero)) != 0);
+		c_check(c, !c_decoding(c) || memcmp(a, &zero, sizeof(zero)) != 0);
 }

@@ -16,15 +16,19 @@
 
 #include "base/shape.h"
 
-enum nfs4r_pass { NFS4R_PASS_SIZE = 1, NFS4R_PASS_ENCODE = 2, NFS4R_PASS_DECODE = 3 };
+enum nfs4r_pass {
+	NFS4R_PASS_SIZE = 1,
+	NFS4R_PASS_ENCODE = 2,
+	NFS4R_PASS_DECODE = 3
+};
 
 struct nfs4r_codec {
 	enum nfs4r_pass pass;
 	enum nfs4r_status st; /* why it failed */
-	const char *why;      /* DECODE: in words, when its shape is wrong; else NULL */
-	uint32_t protocol;    /* of the connection: what is newer does not travel; 0: of none */
-	size_t size;	      /* SIZE: bytes so far */
-	XDR x;		      /* ENCODE, DECODE */
+	const char *why; /* DECODE: in words, when its shape is wrong; else NULL */
+	uint32_t protocol; /* of the connection: what is newer does not travel; 0: of none */
+	size_t size; /* SIZE: bytes so far */
+	XDR x; /* ENCODE, DECODE */
 };
 
 typedef bool (*nfs4r_codec_fn)(struct nfs4r_codec *c, void *obj);

@@ -43,19 +43,19 @@ static bool c_effect(struct nfs4r_codec *c, struct nfs4r_part *p)
 		return true;
 	case NFS4R_EFF_CREATE:
 		return c_attrs(c, &p->attrs) && c_oid(c, &p->parent) &&
-		       c_text(c, &p->linktext, NFS4R_PATH_MAX);
+			c_text(c, &p->linktext, NFS4R_PATH_MAX);
 	case NFS4R_EFF_WRITE:
 		return c_u64(c, &p->off) && c_u64(c, &p->len);
 	case NFS4R_EFF_ATTRS:
 		return c_attrs(c, &p->attrs);
 	case NFS4R_EFF_XATTR: /* without a name it is not encoded either: nobody could read the journal again */
 		return c_text(c, &p->xname, NFS4R_XATTR_NAME_MAX) &&
-		       ((p->xname && *p->xname) || c_fail(c, NFS4R_MALFORMED)) && c_bool(c, &p->xremove);
+			((p->xname && *p->xname) || c_fail(c, NFS4R_MALFORMED)) && c_bool(c, &p->xremove);
 	case NFS4R_EFF_NAMES:
 		return c_name_changes(c, p);
 	case NFS4R_EFF_LINKS:
 		return c_u32(c, &p->nlink) && c_bool(c, &p->multi) &&
-		       c_bool(c, &p->parent_gained) && c_oid(c, &p->parent);
+			c_bool(c, &p->parent_gained) && c_oid(c, &p->parent);
 	case NFS4R_EFF_PARENT:
 		return c_oid(c, &p->parent) && c_oid(c, &p->parent_from);
 	case NFS4R_EFF_ALLOC:
@@ -68,8 +68,8 @@ static bool c_effect(struct nfs4r_codec *c, struct nfs4r_part *p)
 static bool c_part(struct nfs4r_codec *c, struct nfs4r_part *p)
 {
 	return c_oid(c, &p->oid) && c_u64(c, &p->before) && c_u64(c, &p->after) &&
-	       c_i64(c, &p->ctime) && c_i64(c, &p->mtime) &&
-	       c_range(c, &p->effect, NFS4R_EFF_NONE, NFS4R_EFF_ALLOC) && c_effect(c, p);
+		c_i64(c, &p->ctime) && c_i64(c, &p->mtime) &&
+		c_range(c, &p->effect, NFS4R_EFF_NONE, NFS4R_EFF_ALLOC) && c_effect(c, p);
 }
 
 static bool c_joined(struct nfs4r_codec *c, struct nfs4r_joined *j)
@@ -78,8 +78,7 @@ static bool c_joined(struct nfs4r_codec *c, struct nfs4r_joined *j)
 
 	if (!c_bool(c, &there))
 		return false;
-	return !there || (c_pid(c, &j->pid) && c_control(c, &j->control) &&
-			  c_range(c, &j->kind, NFS4R_CREATED, NFS4R_MOVED));
+	return !there || (c_pid(c, &j->pid) && c_control(c, &j->control) && c_range(c, &j->kind, NFS4R_CREATED, NFS4R_MOVED));
 }
 
 /* By server id, zeroed before decoding; zeroes at the end do not travel. */
@@ -115,7 +114,7 @@ static bool c_entry_head(struct nfs4r_codec *c, struct nfs4r_entry *e)
 			return false;
 	}
 	return c_bool(c, &e->has_payload) && c_server(c, &e->fuzzy_log, true) &&
-	       c_u64(c, &e->fuzzy_lsn) && c_applied(c, e->after);
+		c_u64(c, &e->fuzzy_lsn) && c_applied(c, e->after);
 }
 
 static bool c_payload(struct nfs4r_codec *c, struct nfs4r_entry *e)
@@ -149,7 +148,7 @@ bool c_entry(struct nfs4r_codec *c, struct nfs4r_entry **e, bool with_payload)
 			return c_fail(c, NFS4R_NOMEM);
 	}
 	return c_entry_head(c, *e) && (with_payload ? c_payload(c, *e) : c_local_handle(c, *e)) &&
-	       (!c_decoding(c) || c_shape(c, nfs4r_shape_of_entry(*e)));
+		(!c_decoding(c) || c_shape(c, nfs4r_shape_of_entry(*e)));
 }
 
 static bool c_entry_message(struct nfs4r_codec *c, void *obj)

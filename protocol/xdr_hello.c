@@ -85,7 +85,7 @@ static bool c_hello(struct nfs4r_codec *c, struct nfs4r_hello *h, uint32_t proto
 		return skip_rest(c);
 	}
 	return c_range(c, &h->protocol.lowest, 1, h->protocol.highest) && c_hello_rest(c, h) &&
-	       (!c_decoding(c) || h->protocol.highest <= protocol || skip_rest(c));
+		(!c_decoding(c) || h->protocol.highest <= protocol || skip_rest(c));
 }
 
 static bool c_refused(struct nfs4r_codec *c, struct nfs4r_transport_msg_body *m)

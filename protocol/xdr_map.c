@@ -385,7 +385,7 @@ static bool c_identity(struct nfs4r_codec *c, struct nfs4r_identity *id)
 		id->name[len] = '\0';
 	}
 	return c_bool(c, &to->mapped) && c_u32(c, &to->uid) && c_u32(c, &to->gid) && c_u32(c, &to->ngroups) && c_u64(c, &to->groups) &&
-	       c_check(c, to->mapped || (to->uid == 0 && to->gid == 0 && to->ngroups == 0 && to->groups == 0));
+		c_check(c, to->mapped || (to->uid == 0 && to->gid == 0 && to->ngroups == 0 && to->groups == 0));
 }
 
 static bool c_identities(struct nfs4r_codec *c, struct nfs4r_msg *m)
