@@ -413,6 +413,8 @@ void rpc_renewal_finish(struct rpc_conn *c)
 	c->security = c->renewal.session;
 	c->renewal.session = NULL;
 	c->renewal.done = false;
+	if (!c->caller)
+		c->renewal.again_ms = uv_now(&c->rpc->loop) + RPC_RENEW_LEAST_MS; /* it was successful, so it may be asked for again soon */
 	rpc_log_often(c->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_RENEWAL, c->peer->ep.id, NULL), NULL, "the security of a connection with server %u was renewed", c->peer->ep.id);
 }
 
