@@ -215,7 +215,9 @@
 	X(F_START_SHORT, "log 6.17", "a voter that started waits only as long as its view says")                             \
 	X(F_GRANT_UNSAVED, "log 6.17", "a longer lease is granted before its view is on disk")                               \
 	X(F_ENDS_AT_ONCE, "log 6.17", "logs end although their servers may have answered with local")                        \
-	X(F_HUNG_WAITS, "log 4.18", "an update whose execution does not end is waited for")
+	X(F_HUNG_WAITS, "log 4.18", "an update whose execution does not end is waited for")                                  \
+	X(F_ANSWERS_BY_OLD, "log 6.17", "an answer goes by the durability of when its update began")                         \
+	X(F_DURABILITY_OF_FILE, "log 6.17", "answers go by the durability of the configuration file")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -136,12 +136,72 @@ static bool what_local_answered_is_not_ended(struct net *n)
 	return kept;
 }
 
+/* S dies, and its log ends. Is @c, which makes d/i, not answered, or still there? */
+static bool is_kept(struct net *n, const struct client *c)
+{
+	struct nfs4r_oid d = at(n, "d"), x;
+	bool told;
+
+	net_run(n, 20 * RTT(n));
+	told = c->done && c->op.status == NFS4R_OK;
+	net_crash(n, S);
+	net_pass(n);
+	if (!until_sealed(n, P, S, 10 * LEASE))
+		return false;
+	net_run(n, LEASE);
+	return !told || memtree_lookup(n->s[P].tree, &d, "i", &x);
+}
+
+/* S executes an update while all adopt `majority` in place of `commit`, and nobody hears of the update. */
+static bool an_answer_goes_by_the_view_of_then(struct net *n)
+{
+	struct client *c;
+	struct nfs4r_oid d;
+
+	begin(n, LEASE, NFS4R_DURABILITY_COMMIT);
+	net_set(n, P, NFS4R_VOLUME_SILENCE, SILENCE);
+	net_run(n, LEASE);
+	d = at(n, "d");
+	finish(n, op_name(n, S, NFS4R_OP_CREATE, &d, "h"));
+	n->s[S].hold_exec = true;
+	c = op_name(n, S, NFS4R_OP_CREATE, &d, "i");
+	net_run(n, 1);
+	net_set(n, P, NFS4R_VOLUME_DURABILITY, NFS4R_DURABILITY_MAJORITY);
+	net_run(n, 20 * RTT(n));
+	if (keys(n, S)->durability != NFS4R_DURABILITY_MAJORITY || c->done)
+		return false;
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	n->s[S].hold_exec = false;
+	net_let_execute(n, S);
+	return is_kept(n, c);
+}
+
+/* The files say `local`, and the volume has `majority`. S answers an update that nobody hears of. */
+static bool files_promise_nothing(struct net *n)
+{
+	struct nfs4r_oid d;
+
+	begin(n, LEASE, NFS4R_DURABILITY_LOCAL);
+	net_set(n, P, NFS4R_VOLUME_SILENCE, SILENCE);
+	net_run(n, LEASE);
+	net_set(n, P, NFS4R_VOLUME_DURABILITY, NFS4R_DURABILITY_MAJORITY);
+	net_run(n, 10 * LEASE);
+	if (!keys(n, S)->ends)
+		return false;
+	d = at(n, "d");
+	finish(n, op_name(n, S, NFS4R_OP_CREATE, &d, "h"));
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	return is_kept(n, op_name(n, S, NFS4R_OP_CREATE, &d, "i"));
+}
+
 static const struct prevents list[] = {
 	{ "log 6.17: a lease runs as long as its voter waits", F_LEASE_BY_VIEW, a_lease_runs_as_long_as_the_voter_waits },
 	{ "log 6.17: a shorter grant does not end the wait for a longer one", F_GRANT_SHORTENS, a_longer_grant_is_waited_for },
 	{ "log 6.17: who starts waits for the longest lease that it may have granted", F_START_SHORT, a_start_waits_for_a_longer_grant },
 	{ "log 6.17: a longer lease is on disk before it is granted", F_GRANT_UNSAVED, a_longer_lease_is_on_disk_first },
 	{ "log 6.17: no log ends that may have answers of `local` which only its server has", F_ENDS_AT_ONCE, what_local_answered_is_not_ended },
+	{ "log 6.17: an answer goes by the Durability of when it is given", F_ANSWERS_BY_OLD, an_answer_goes_by_the_view_of_then },
+	{ "log 6.17: an answer goes by the view and not by the file", F_DURABILITY_OF_FILE, files_promise_nothing },
 };
 
 int main(void)

@@ -54,7 +54,7 @@ void check_seals_inherited(struct server *v, const struct nfs4r_view *base, cons
 	if (whose & w->members || w->members & ~w->open || w->open != ((base->open | w->members) & ~whose))
 		sim_fail(s, "S%u has view %llu: members %llx, open %llx, sealed now %llx, open before %llx", v->id, ULL(w->num),
 			 ULL(w->members), ULL(w->open), ULL(whose), ULL(base->open));
-	if (n && s->plan.durability == NFS4R_DURABILITY_LOCAL && !s->plan.give_up_us && !s->plan.abandon_ms)
+	if (n && !view_ends(s, base) && !s->plan.give_up_us && !s->plan.abandon_ms)
 		sim_fail(s, "S%u has view %llu, which seals %llx; nobody was given up", v->id, ULL(w->num), ULL(whose));
 }
 
@@ -97,6 +97,14 @@ bool sealed_out(const struct server *v)
 	return NFS4R_GEN(v->applied[v->id]) < v->sim->gen[v->id];
 }
 
+/* Not because somebody was given up. */
+static bool ends_by_durability(struct sim *s, uint64_t num)
+{
+	const struct nfs4r_view *w = view_find(s, num), *base = w ? view_find(s, w->base) : NULL;
+
+	return base && view_ends(s, base);
+}
+
 static void settle_ent(struct server *v, struct ent *t, const struct nfs4r_view *w)
 {
 	struct sim *s = v->sim;
@@ -113,6 +121,8 @@ static void settle_ent(struct server *v, struct ent *t, const struct nfs4r_view 
 	if (t->promised == PROMISED_MAJORITY && !(NFS4R_RECONF(w->num) > NFS4R_RECONF(s->top_view) && reconf_may_lose(s, t)))
 		sim_fail(s, "view %llu seals log %u at %s, %s was promised", ULL(w->num), t->log,
 			 lsn_str(seal->seal.lsn), lsn_str(t->lsn));
+	if (t->told_local && t->state == ENT_LIVE && ends_by_durability(s, seal->view))
+		sim_fail(s, "view %llu seals log %u at %s, %s was answered by `local`", ULL(seal->view), t->log, lsn_str(seal->seal.lsn), lsn_str(t->lsn));
 	TRACE(s, v, "sealed away %u:%s", t->log, lsn_str(t->lsn));
 	t->sealed_by = seal->view;
 	truth_sealed(s, ent_index(s, t));

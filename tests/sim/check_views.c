@@ -60,7 +60,7 @@ static struct view_seen *note(struct server *v, const struct nfs4r_view *w)
 
 	if (seen && was_lost(v, seen))
 		seen->view = *w;
-	if (seen && (seen->view.base != w->base || seen->view.members != w->members || seen->view.open != w->open || seen->view.epoch != w->epoch || seen->view.nseals != w->nseals || memcmp(seen->view.seals, w->seals, w->nseals * sizeof(w->seals[0])) || seen->view.servers != w->servers || seen->view.voters != w->voters || seen->view.nbook != w->nbook || memcmp(seen->view.addresses, w->addresses, w->nbook * sizeof(w->addresses[0])) || memcmp(seen->view.secret, w->secret, sizeof(w->secret))))
+	if (seen && (seen->view.base != w->base || seen->view.members != w->members || seen->view.open != w->open || seen->view.epoch != w->epoch || seen->view.nseals != w->nseals || memcmp(seen->view.seals, w->seals, w->nseals * sizeof(w->seals[0])) || seen->view.servers != w->servers || seen->view.voters != w->voters || seen->view.nbook != w->nbook || memcmp(seen->view.addresses, w->addresses, w->nbook * sizeof(w->addresses[0])) || memcmp(seen->view.secret, w->secret, sizeof(w->secret)) || !nfs4r_volume_settings_equal(&seen->view.settings, &w->settings)))
 		sim_fail(s, "S%u has view %llu on %llu with members %llx, it was on %llu with %llx", v->id, ULL(w->num), ULL(w->base),
 			 ULL(w->members), ULL(seen->view.base), ULL(seen->view.members));
 	if (seen)

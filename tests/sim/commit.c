@@ -12,12 +12,25 @@ struct committing {
 	nfs4r_lsn target; /* of the own log */
 	bool held;
 	uint32_t epoch; /* when it began */
+	uint32_t by; /* held: durability by which the core said so */
 	struct committing *next;
 };
 
 uint32_t epoch_of(const struct server *v)
 {
 	return nfs4r_core_adopted(v->core)->epoch;
+}
+
+static void await_quorum(struct server *v, struct committing *c)
+{
+	struct nfs4r_event *ev = calloc(1, sizeof(*ev));
+
+	c->held = false;
+	c->hold = ++v->holds;
+	ev->type = NFS4R_EV_AWAIT_QUORUM;
+	ev->wait_id = c->hold;
+	ev->oid = c->r.oid;
+	server_soon(v, ev);
 }
 
 /* Both have to be so; true: it is gone. */
@@ -27,6 +40,10 @@ static bool try_end(struct server *v, struct committing **at)
 
 	if (!c->held || v->stable[v->id] < c->target)
 		return false;
+	if (c->by == NFS4R_DURABILITY_LOCAL && durability_of(v) != NFS4R_DURABILITY_LOCAL && c->epoch == epoch_of(v)) {
+		await_quorum(v, c); /* log 6.17 */
+		return false;
+	}
 	*at = c->next;
 	c->r.status = c->epoch == epoch_of(v) ? NFS4R_OK : NFS4R_DELAY; /* who asks may not know yet that it changed */
 	c->r.verifier = v->inc;
@@ -39,7 +56,6 @@ static bool try_end(struct server *v, struct committing **at)
 
 void commit_begin(struct server *v, nfs4r_server_id from, const struct nfs4r_read *r)
 {
-	struct nfs4r_event *ev;
 	struct committing *c;
 
 	for (c = v->committing; c; c = c->next)
@@ -48,7 +64,6 @@ void commit_begin(struct server *v, nfs4r_server_id from, const struct nfs4r_rea
 	c = calloc(1, sizeof(*c));
 	c->from = from;
 	c->r = *r;
-	c->hold = ++v->holds;
 	c->epoch = epoch_of(v);
 	c->target = kept_last(&v->kept[v->id]); /* there may be some under way before it */
 	if (c->target < v->applied[v->id])
@@ -57,11 +72,7 @@ void commit_begin(struct server *v, nfs4r_server_id from, const struct nfs4r_rea
 	v->committing = c;
 	if (v->stable[v->id] < c->target)
 		server_checkpoint(v);
-	ev = calloc(1, sizeof(*ev));
-	ev->type = NFS4R_EV_AWAIT_QUORUM;
-	ev->wait_id = c->hold;
-	ev->oid = r->oid;
-	server_soon(v, ev);
+	await_quorum(v, c);
 }
 
 void commit_quorum_durable(struct server *v, uint64_t hold)
@@ -76,6 +87,7 @@ void commit_quorum_durable(struct server *v, uint64_t hold)
 	if ((*at)->held)
 		sim_fail(v->sim, "S%u: HELD twice", v->id);
 	(*at)->held = true;
+	(*at)->by = v->decided_by;
 	try_end(v, at);
 }
 

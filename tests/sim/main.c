@@ -390,6 +390,9 @@ static const struct {
 	{ F_VERSION_ANEW, "releases" },
 	{ F_GRANT_SHORTENS, "settings" },
 	{ F_LEASE_BY_VIEW, "settings" },
+	{ F_ENDS_AT_ONCE, "durability" },
+	{ F_ANSWERS_BY_OLD, "durability" },
+	{ F_DURABILITY_OF_FILE, "durability" },
 	{ F_VIEW_BELIEVED, "views-liar" },
 	{ F_ACCEPT_UNPROMISED, "views-liar" },
 	{ F_ENTRIES_OF_ANYBODY, "views-liar" },
@@ -426,7 +429,7 @@ static const struct {
  * about repairs (t_prevents_seals.c). One wants a log to end between the positions of a repaired copy and those of its source. The other wants a repair of files that
  * have another version at every source, and that lasts longer than the pause after it (seed 18044325201831).
  * Nobody puts a server back here when the upgrade is being finished (t_prevents_versions.c). One is about keys of servers, and none are here (t_prevents_members.c).
- * Of the settings only the lease is set here, and a voter that starts seldom is the one whose long grant still runs (t_prevents_settings.c).
+ * Two are about leases that are set, and a voter that starts seldom is the one whose long grant still runs (t_prevents_settings.c).
  * What stands still ends before a run does, and then nobody waits any more (t_prevents_stuck.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
@@ -447,7 +450,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
 				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD, F_VERSION_UNKNOWN,
-				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_ENDS_AT_ONCE, F_HUNG_WAITS };
+				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_HUNG_WAITS };
 
 static bool is_elsewhere(uint32_t fault)
 {

@@ -365,6 +365,19 @@ static void tune_settings(struct plan *p, struct rng *r)
 	p->secret = p->settings = true;
 }
 
+/* Servers are away while the durability is another one, and come back with what they answered by the former. */
+static void tune_durability(struct plan *p, struct rng *r)
+{
+	static void (*const kinds[])(struct plan *, struct rng *) = { tune_seals_commit, tune_seals_power, tune_seals_stop, tune_seals_busy, tune_seals_late };
+
+	kinds[rng_below(r, sizeof(kinds) / sizeof(kinds[0]))](p, r);
+	p->durability = (uint32_t)rng_range(r, NFS4R_DURABILITY_LOCAL, NFS4R_DURABILITY_MAJORITY);
+	p->calm_between = 1 + (uint32_t)rng_below(r, 3);
+	p->durability_us = 100 * MS + rng_below(r, 3 * SECOND);
+	p->secret = p->durabilities = true;
+	p->settings = rng_chance(r, 200);
+}
+
 const struct mode modes[] = {
 	{ "random", NULL, NULL, tune_random, "everything at random" },
 	{ "calm", NULL, NULL, tune_calm, "everything at random, no faults" },
@@ -565,6 +578,7 @@ const struct mode named_modes[] = {
 	{ "seals-full", FULL_TREE, FULL_TEXT, tune_seals_full, "the same, and logs end" },
 	{ "releases", NULL, NULL, tune_releases, "servers are replaced by the next release and put back, and upgrades finished (log 6.16)" },
 	{ "settings", NULL, NULL, tune_settings, "the volume's lease is set to other values (log 6.17)" },
+	{ "durability", NULL, NULL, tune_durability, "and its durability, while logs end (log 6.17)" },
 	{ "secret", NULL, NULL, tune_secret, "views, members, lost disks: all who serve have the same secret (log 6.13)" },
 };
 const uint32_t nnamed_modes = sizeof(named_modes) / sizeof(named_modes[0]);
@@ -747,6 +761,8 @@ void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t 
 		draw_views(p, &v);
 	if (p->seals || (views && p->lease_ms && rng_chance(&v, 400)))
 		draw_seals(p);
+	if (p->durabilities && hash_mix(p->seed, 0xd4ab) % 3) /* mostly a log ends by the durability alone */
+		p->give_up_us = p->abandon_ms = 0;
 	if (stores || p->segment_bytes)
 		draw_store(p);
 	if (!p->durability)

@@ -49,6 +49,7 @@ static void run_delayed(struct server *v)
 		v->delayed = d->next;
 		if (!v->delayed)
 			v->delayed_tail = &v->delayed;
+		v->decided_by = d->by;
 		carry_out(v, &d->action, d->msg);
 		delayed_free(d);
 		if (!v->up || v->generation != generation)
@@ -95,6 +96,7 @@ static void delay_action(struct server *v, const struct nfs4r_action *a)
 
 	d->action = *a;
 	d->need = UINT32_MAX; /* set when the whole update is in the journal */
+	d->by = v->decided_by;
 	if (a->type == NFS4R_ACT_SEND)
 		d->msg = msg_copy(nfs4r_act_send(a)->msg);
 	*v->delayed_tail = d;
@@ -281,6 +283,8 @@ static void send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m
 		msg_print(v->sim, m, text, sizeof(text));
 		sim_trace(v->sim, v, "-> S%u %s", to, text);
 	}
+	if (m->type == NFS4R_MSG_FORWARD_ANSWER)
+		check_answered(v, m->op);
 	net_send(v, to, m);
 }
 
@@ -440,6 +444,7 @@ bool server_carry_out(struct server *v, const struct nfs4r_update *u)
 	bool changed = false, machine;
 
 	v->actions = u->n;
+	v->decided_by = durability_of(v) < v->durability_was ? durability_of(v) : v->durability_was;
 	if (s->plan.lease_ms)
 		check_adopted(v);
 	for (uint32_t i = 0; i < u->n; i++) {
@@ -492,6 +497,7 @@ void server_step(struct server *v, struct nfs4r_event *ev)
 	v->lease_was = nfs4r_core_lease_until(v->core);
 	v->view_was = v->seen_adopted;
 	v->epoch_was = epoch_of(v);
+	v->durability_was = durability_of(v);
 	v->in_step = true;
 	u = nfs4r_core_step(v->core, ev);
 	v->in_step = false;

@@ -100,6 +100,8 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	bool liar; /* one server speaks for others (liar.c) */
 	bool releases; /* servers are replaced by the next release, and put back (releases.c) */
 	bool settings; /* the lease is set to other values (settings.c) */
+	bool durabilities; /* and so is the durability, once in durability_us */
+	uint64_t durability_us;
 	uint64_t away_us; /* one server is cut off soon after the start for so long; 0 = none */
 	uint32_t keep; /* entries of all logs together that a server keeps for those who are away; 0 = any number */
 	/* a real store; segment_bytes 0: none */
@@ -211,6 +213,8 @@ struct ent { /* one entry of one log, as the checkers see it */
 	uint32_t op, state;
 	bool is_void;
 	enum promise promised;
+	bool told_local; /* a client was told by `local`: it is its primary's alone, and stays */
+	uint32_t result_by, commit_by; /* the weakest durability by which its primary has answered another server: the operation, a COMMIT; 0: it has not */
 	uint64_t sealed_by; /* the view */
 	struct nfs4r_request_id request;
 	struct nfs4r_entry *e; /* own copy, since the commit */
@@ -278,6 +282,7 @@ struct simop { /* engine part of an operation (op->engine) */
 struct delayed { /* a durable action that waits for the journal */
 	uint32_t need; /* records that must be synced */
 	struct nfs4r_action action;
+	uint32_t by; /* durability by which it was decided */
 	struct nfs4r_msg *msg; /* SEND: our copy */
 	struct delayed *next;
 };
@@ -399,7 +404,8 @@ struct server {
 	nfs4r_servers view_servers, view_voters; /* of the view it adopted last */
 	bool view_known, seen_lease, seen_joining, adopts;
 	uint64_t lease_was, view_was; /* before this step: what it adopts may come after what it answers */
-	uint32_t epoch_was;
+	uint32_t epoch_was, durability_was;
+	uint32_t decided_by; /* durability by which the core decided what is carried out just now (check_promises.c) */
 	uint64_t outside_since; /* world time; 0 = it is a member of the newest view */
 	uint64_t removed_by; /* newest adopted view without it */
 	uint64_t joined_in; /* newest view in which it was seen joining */
@@ -423,6 +429,7 @@ struct totals {
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t added, taken_out, new_disks;
 	uint64_t replaced, upgrades, settings_changed;
+	uint64_t durability_changed, logs_end_again, told_local, told_behind, told_between; /* told_behind: by another durability than that of the newest view; told_between: by the primary's, which was not that of who told it */
 	uint64_t reconfigured, reconf_words, reconf_late, reconf_as_is; /* views; sets said; who came back with its old store; copies taken as they are */
 	uint64_t store_starts, store_checkpoints, store_tells, store_behind, store_torn, store_closes, store_open_dies, store_halts;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
@@ -659,6 +666,7 @@ void releases_print(const struct totals *t);
 
 void settings_begin(struct sim *s);
 void settings_check(struct sim *s, const struct nfs4r_view *base, const struct nfs4r_view *w);
+bool settings_quiet(struct sim *s, char *why, size_t len); /* the newest view has what it is to have in the end */
 void settings_print(const struct totals *t);
 
 /* ---- reconfigure.c ------------------------------------------------------------------------------------ */

@@ -356,6 +356,7 @@ void server_start(struct server *v)
 	      (unsigned long long)v->applied[v->id], n, v->tail_lost ? ", tail lost" : "");
 	v->up = true;
 	v->ready = !v->tail_lost;
+	v->durability_was = durability_of(v);
 	alive = server_carry_out(v, nfs4r_core_started(v->core, clock_ms(v)));
 	if (alive)
 		v->journal.nback = 0; /* the core has noted it */

@@ -503,7 +503,7 @@ void trouble_begin(struct sim *s)
 		liar_begin(s);
 	if (p->releases)
 		releases_begin(s);
-	if (p->settings)
+	if (p->settings || p->durabilities)
 		settings_begin(s);
 	if (p->give_up_us)
 		sim_at(s, s->now + p->give_up_us, administer, NULL, 0, 0);

@@ -236,6 +236,15 @@ void ops_exec_executed(struct nfs4r_core *c, struct opx *o, const struct nfs4r_e
 	log_pend_executed(c, o->pend, false);
 }
 
+/* Log 6.17: it is answered by the Durability that counts then, and not by that of its beginning. */
+static void by_present_durability(struct nfs4r_core *c, struct opx *o)
+{
+	if (!FAULT(F_ANSWERS_BY_OLD))
+		o->cond.quorum = log_needs_quorum(c, o->op);
+	if (o->cond.quorum && o->cond.log == c->self)
+		log_quorum_wait(c, o->cond.lsn);
+}
+
 /* The entry is in the tree and in the log. */
 void ops_exec_committed(struct nfs4r_core *c, struct opx *o)
 {
@@ -256,8 +265,7 @@ void ops_exec_committed(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, NFS4R_DELAY);
 		return;
 	}
-	if (o->cond.quorum)
-		log_quorum_wait(c, o->cond.lsn);
+	by_present_durability(c, o);
 	if (state_lease_valid(c) && ((o->op->type == NFS4R_OP_WRITE && o->op->under_open && !o->remote && !o->cond.quorum) || ops_cond_met(c, &o->cond))) {
 		state_hist_add(&c->st.reply, 0);
 		ops_finish(c, o, NFS4R_OK);
@@ -266,6 +274,15 @@ void ops_exec_committed(struct nfs4r_core *c, struct opx *o)
 	o->done_at = c->now;
 	out_timer_at(c, c->now + c->cfg.reply_wait_ms);
 	ops_list(c, o, OP_REPLY);
+}
+
+/* Another Durability counts from now on. */
+void ops_exec_durability(struct nfs4r_core *c)
+{
+	struct opx *o;
+
+	DL_FOREACH(c->ops.answering, o)
+		by_present_durability(c, o);
 }
 
 /* The own log has ended: what is executed beyond the seal never happened. */

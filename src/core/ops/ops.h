@@ -22,6 +22,7 @@ void ops_exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
 void ops_exec_executed(struct nfs4r_core *c, struct opx *o, const struct nfs4r_event *ev);
 void ops_exec_committed(struct nfs4r_core *c, struct opx *o);
 void ops_exec_answers(struct nfs4r_core *c);
+void ops_exec_durability(struct nfs4r_core *c);
 void ops_exec_undone(struct nfs4r_core *c);
 void ops_exec_open_files(struct nfs4r_core *c);
 

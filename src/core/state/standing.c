@@ -39,7 +39,7 @@ uint32_t state_repeat_ms(const struct nfs4r_core *c)
 
 enum nfs4r_durability state_durability(const struct nfs4r_core *c)
 {
-	return said(c) ? (enum nfs4r_durability)said(c)->durability : c->cfg.durability;
+	return said(c) && !FAULT(F_DURABILITY_OF_FILE) ? (enum nfs4r_durability)said(c)->durability : c->cfg.durability;
 }
 
 bool state_ends_logs(const struct nfs4r_core *c)

@@ -184,6 +184,10 @@ enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid 
 		ask(eng, &w, oid);
 	enum nfs4r_status st = begun ? nfs4r_store_sync(eng->store, begun) : nfs4r_store_sync_whole(eng->store);
 
+	if (!asked && st == NFS4R_OK && update_commit_is_asked(eng)) { /* since the sync began (log 6.17) */
+		ask(eng, &w, oid);
+		asked = true;
+	}
 	if (asked)
 		st = wait_quorum(eng, &w, st);
 	pthread_cond_destroy(&w.cond);

@@ -201,12 +201,60 @@ static void what_makes_no_sense_is_refused(void **state)
 	until_all_have(c, "Lease", "700", true);
 }
 
+/* ---- during a COMMIT ---- */
+
+static struct cluster *raised; /* at the next sync of the whole journal by this thread; NULL: never */
+static pthread_t syncer;
+
+enum nfs4r_status __real_nfs4r_store_sync_whole(struct nfs4r_store *s);
+enum nfs4r_status __wrap_nfs4r_store_sync_whole(struct nfs4r_store *s);
+
+enum nfs4r_status __wrap_nfs4r_store_sync_whole(struct nfs4r_store *s)
+{
+	struct cluster *c = raised;
+
+	if (c && pthread_equal(pthread_self(), syncer)) {
+		raised = NULL;
+		must_set(c, 2, "Durability", "commit");
+		until_all_have(c, "Durability", "commit", true);
+	}
+	return __real_nfs4r_store_sync_whole(s);
+}
+
+static uint64_t commits_asked(struct nfs4r_engine *eng)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&eng->lock);
+	n = eng->update.next_commit_wait;
+	pthread_mutex_unlock(&eng->lock);
+	return n;
+}
+
+/* It began with `local`, which asks nobody, and ends with `commit`. */
+static void a_commit_is_answered_by_the_view_of_then(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_engine *eng = c->site[1].eng;
+	struct nfs4r_oid root = site_root(&c->site[1]), f = make_file(&c->site[1], &root, "f", "x");
+	uint64_t before;
+
+	assert_int_equal(nfs4r_commit(eng, &f, 0), NFS4R_OK);
+	before = commits_asked(eng);
+	syncer = pthread_self();
+	raised = c;
+	assert_int_equal(nfs4r_commit(eng, &f, 0), NFS4R_OK);
+	assert_null(raised);
+	assert_int_equal(commits_asked(eng), before + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_is_changed_under_load, setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_file_that_differs_is_said_and_does_not_count, setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused, setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_commit_is_answered_by_the_view_of_then, setup, cluster_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
