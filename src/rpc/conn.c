@@ -175,19 +175,23 @@ static void conn_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 
 void rpc_conn_start(struct rpc_conn *c)
 {
-	unsigned timeout_ms = c->rpc->cfg.silence_ms;
-	uv_os_fd_t fd;
 	int err;
 
 	uv_tcp_nodelay(&c->tcp, 1);
 	uv_tcp_keepalive(&c->tcp, 1, 30);
 	rpc_tune(c->rpc, (uv_handle_t *)&c->tcp);
-	if (uv_fileno((uv_handle_t *)&c->tcp, &fd) == 0)
-		setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
+	rpc_tune_silence((uv_handle_t *)&c->tcp, c->rpc->cfg.silence_ms);
 	c->state = RPC_CONN_HELLO;
 	err = uv_read_start((uv_stream_t *)&c->tcp, conn_alloc, conn_read);
 	if (err)
 		rpc_conn_fail(c, "cannot be read from: %s", uv_strerror(err));
+}
+
+void rpc_conn_silence(struct rpc_conn *c)
+{
+	if (c->state == RPC_CONN_CONNECTING || rpc_conn_dead(c) || (c->state == RPC_CONN_READY && c->lane == NFS4R_LANE_REQUEST))
+		return; /* not yet, not any more, or never (rpc_tune_paused()) */
+	rpc_tune_silence((uv_handle_t *)&c->tcp, c->rpc->cfg.silence_ms);
 }
 
 void rpc_conn_resume(struct rpc_conn *c)

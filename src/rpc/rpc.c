@@ -275,6 +275,8 @@ void rpc_silence(struct nfs4r_rpc *rpc, uint32_t silence)
 	rpc->tick_ms = at_least(rpc->tick_ms / 2, 10);
 	if (uv_is_active((uv_handle_t *)&rpc->tick))
 		uv_timer_set_repeat(&rpc->tick, rpc->tick_ms);
+	for (struct rpc_conn *c = rpc->conns; c; c = c->next)
+		rpc_conn_silence(c);
 }
 
 static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)

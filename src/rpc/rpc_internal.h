@@ -386,6 +386,8 @@ void rpc_works_stop(struct nfs4r_rpc *rpc); /* of all; waits for those that run 
 
 /* One of several connections that carry a lane together: the kernel takes little beyond what it sends at once. */
 void rpc_tune_shared(const uv_handle_t *h);
+/* TCP ends the connection when nothing was acknowledged for so long; 0: when the kernel gives up. */
+void rpc_tune_silence(const uv_handle_t *h, unsigned silence_ms);
 /* The other side may take nothing for long (nfs4r_rpc_pause): TCP does not end the connection for that. */
 void rpc_tune_paused(const uv_handle_t *h);
 
@@ -403,6 +405,7 @@ void rpc_pace_timer(uv_timer_t *t);
 /* conn.c */
 struct rpc_conn *rpc_conn_new(struct nfs4r_rpc *rpc); /* NULL: out of memory */
 void rpc_conn_start(struct rpc_conn *c); /* connected: socket options, reading */
+void rpc_conn_silence(struct rpc_conn *c); /* cfg.silence_ms is another one: for TCP, too */
 void rpc_conn_close(struct rpc_conn *c);
 void rpc_close_all(struct nfs4r_rpc *rpc); /* connections and all other handles of the loop */
 /* It broke: the peer goes down if it belongs to one. */

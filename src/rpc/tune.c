@@ -51,11 +51,15 @@ void rpc_tune_shared(const uv_handle_t *h)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
 }
 
-void rpc_tune_paused(const uv_handle_t *h)
+void rpc_tune_silence(const uv_handle_t *h, unsigned silence_ms)
 {
-	unsigned never = 0;
 	uv_os_fd_t fd;
 
 	if (uv_fileno(h, &fd) == 0)
-		(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &never, sizeof(never));
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms, sizeof(silence_ms));
+}
+
+void rpc_tune_paused(const uv_handle_t *h)
+{
+	rpc_tune_silence(h, 0);
 }

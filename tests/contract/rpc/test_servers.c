@@ -3,9 +3,12 @@
  * The set of servers changes while transports run: one more, one less, another address; and what those hear that are none
  * of the servers, from whichever side the call comes.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include "lib/unit.h"
 
 #include "contract/rpc/world.h"
@@ -241,6 +244,55 @@ static void test_stop_meanwhile(void **state)
 	end(w);
 }
 
+/* TCP connections of this process that end when nothing was acknowledged for @ms. */
+static uint32_t connections_of(int ms)
+{
+	uint32_t n = 0;
+
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_storage peer;
+		socklen_t plen = sizeof(peer), len = sizeof(int);
+		int is = 0;
+
+		n += getpeername(fd, (struct sockaddr *)&peer, &plen) == 0 && getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &is, &len) == 0 && is == ms;
+	}
+	return n;
+}
+
+static void set_silence(struct world *w, uint32_t i, uint32_t ms)
+{
+	struct nfs4r_rpc_servers next;
+	char why[NFS4R_WHY] = "";
+
+	list_of(w, SET(1, 2), 65, &next);
+	next.silence_ms = ms;
+	assert_int_equal(nfs4r_rpc_set_servers(w->s[i].rpc, &next, why), NFS4R_OK);
+}
+
+/* Connections that stand follow the volume's times, in both directions; the lane that the other side may hold up has no end of its own. */
+static void test_another_silence(void **state)
+{
+	struct world *w = world_of(2);
+	const uint32_t ends = 2 * NFS4R_LANES, never = 2;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		w->s[i].cfg.silence_ms = 3000;
+		w->s[i].cfg.connections = 1;
+	}
+	world_start_all(w);
+	world_wait_all_up(w);
+	world_wait(&w->s[0], connections_of(3000) == ends - never);
+	assert_int_equal(connections_of(0), never);
+	for (uint32_t i = 0; i < 2; i++)
+		set_silence(w, i, 9000);
+	world_wait(&w->s[0], connections_of(9000) == ends - never);
+	set_silence(w, 1, 1500);
+	world_wait(&w->s[0], connections_of(1500) == (ends - never) / 2);
+	assert_int_equal(connections_of(0), never);
+	assert_int_equal(world_get(&w->s[0], w_s->downs[2]) + world_get(&w->s[1], w_s->downs[1]), 0);
+	end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_another_address),
 		cmocka_unit_test(test_lists_that_differ),
 		cmocka_unit_test(test_bad_list),
+		cmocka_unit_test(test_another_silence),
 		cmocka_unit_test(test_stop_meanwhile),
 	};
 
