@@ -181,6 +181,27 @@ static void a_new_server_gets_it(void **state)
 	net_free(n);
 }
 
+/* S's disk stands still when the silence becomes much shorter: five of the new ones are enough (log 4.18). */
+static void a_disk_that_stands_still_goes_by_the_new_silence(void **state)
+{
+	struct net *n = net_with(NFS4R_DURABILITY_LOCAL);
+
+	net_set(n, P, NFS4R_VOLUME_SILENCE, 20 * SILENCE);
+	net_run(n, LEASE);
+	n->s[S].hold_apply = true;
+	chmod_(n, P, "d/f");
+	net_run(n, SILENCE);
+	assert_true(net_set(n, P, NFS4R_VOLUME_SILENCE, SILENCE));
+	net_run(n, 3 * SILENCE);
+	assert_true(view_of(n, P).adopted.members & NFS4R_BIT(S));
+	assert_true(until_removed(n, P, S, 3 * SILENCE));
+	assert_int_equal(view_of(n, P).peer[S].trouble, NFS4R_HUNG);
+	n->s[S].hold_apply = false;
+	net_let_apply(n, S);
+	assert_true(until_back(n));
+	ends_well(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +213,7 @@ int main(void)
 		cmocka_unit_test(two_at_a_time),
 		cmocka_unit_test(who_was_asked_dies),
 		cmocka_unit_test(a_new_server_gets_it),
+		cmocka_unit_test(a_disk_that_stands_still_goes_by_the_new_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,13 @@ void log_trouble_timers(struct nfs4r_core *c)
 		out_timer_at(c, c->log.hung_at);
 }
 
+/* Another silence counts from now on (log 6.17). */
+void log_trouble_silence(struct nfs4r_core *c)
+{
+	if (c->log.hung_at)
+		c->log.hung_at = c->now;
+}
+
 /* It is applied, or is given back. */
 void log_trouble_forget(struct nfs4r_core *c, struct pend *p)
 {

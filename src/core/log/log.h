@@ -67,6 +67,7 @@ void log_pull(struct nfs4r_core *c, nfs4r_server_id log);
 void log_positions_out(struct nfs4r_core *c);
 void log_heartbeat(struct nfs4r_core *c);
 void log_trouble_timers(struct nfs4r_core *c);
+void log_trouble_silence(struct nfs4r_core *c);
 void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
 void log_recovery_begin(struct nfs4r_core *c);
 void log_recovery(struct nfs4r_core *c);

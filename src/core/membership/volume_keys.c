@@ -221,6 +221,8 @@ void view_keys_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 		c->change.key = 0;
 	if (state_views_on(c))
 		lease_adopted(c);
+	if (now->silence_ms != was->silence_ms)
+		log_trouble_silence(c);
 	if (now->durability != (was->durability ? was->durability : (uint32_t)c->cfg.durability)) {
 		log_quorum_changed(c);
 		ops_exec_durability(c);
