@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
 import trees
-from t_members import add, must_ctl, servers, start_outside, wait_serves, wait_set
+from t_members import add, key_of, must_ctl, servers, start_outside, wait_serves, wait_set
 
 DIR = '/nfs/lone'
 FILES = int(os.environ.get('FILES', 100))
@@ -26,10 +26,14 @@ def fill(b):
 
 
 def refusals(b):
+    key = key_of(b, 2)
     for args, text in ((('add', '2', 'no.such.host.invalid'), 'cannot be resolved here'), (('add', '2', '10.0.1.1'), 'is the address of server 1'),
                        (('add', '1', '10.0.2.1'), 'already belongs to this volume'), (('remove', '1', '--yes'), 'ask another member')):
-        r = b.ctl(1, 'server', *args)
+        r = b.ctl(1, 'server', *args, *(['--key', key] if key and args[0] == 'add' else []))
         bed.expect(r.returncode == 2 and text in r.stderr, f'server {" ".join(args)}: {r.returncode} {r.stdout}{r.stderr}')
+    if key:
+        r = b.ctl(1, 'server', 'add', '2', '10.0.2.1')
+        bed.expect(r.returncode == 2 and 'would not know the new server: add --key' in r.stderr, f'server add without a key: {r.returncode} {r.stdout}{r.stderr}')
     wait_serves(b, 1)
 
 
