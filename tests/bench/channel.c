@@ -23,7 +23,7 @@
 
 #include "bench/channel_turn.h"
 #include "contract/rpc/krb5_world.h"
-#include "contract/rpc/pki.h"
+#include "contract/rpc/pki_world.h"
 
 #define ROUNDS_MAX 64
 #define RECORD (256u << 10) /* of Kerberos: one for each message */
@@ -136,31 +136,6 @@ static void krb5_alone(uint8_t *bytes, double *encrypt, double *decrypt)
 }
 
 /* ---- rounds ---- */
-
-static void make_keys(struct world *w)
-{
-	const struct pki_cert says = { .name = "nfs4r" };
-
-	for (uint32_t i = 0; i < w->n; i++) {
-		struct nfs4r_rpc_config *cfg = &w->s[i].cfg;
-		EVP_PKEY *key = pki_key();
-		X509 *cert = pki_sign(key, &says);
-		char name[32];
-
-		snprintf(name, sizeof(name), "cert%u", i);
-		snprintf(cfg->tls_certificate, sizeof(cfg->tls_certificate), "%s", pki_path(name));
-		snprintf(name, sizeof(name), "key%u", i);
-		snprintf(cfg->tls_key, sizeof(cfg->tls_key), "%s", pki_path(name));
-		pki_save_key(cfg->tls_key, key, 0600);
-		pki_save_cert(cfg->tls_certificate, cert, NULL);
-		for (uint32_t k = 0; k < w->n; k++) {
-			w->s[k].cfg.servers[i].nkeys = 1;
-			pki_fingerprint(key, &w->s[k].cfg.servers[i].key[0]);
-		}
-		X509_free(cert);
-		EVP_PKEY_free(key);
-	}
-}
 
 static double cores(const struct channel_turn *t, const struct channel_usage *u)
 {
@@ -386,7 +361,7 @@ int main(int argc, char **argv)
 	struct world *w = kerberos_world(1 + CHANNEL_PEERS, NFS4R_SECURITY_KRB5P);
 
 	assert_int_equal(w->s[0].cfg.connections, BULK_CONNECTIONS);
-	make_keys(w);
+	pki_world_keys(w);
 	for (int i = 0; i < rounds; i++)
 		run(w, &round[i], ms);
 	free(w);

@@ -36,9 +36,8 @@ struct tap {
 	enum tap_act act;
 	uint32_t least, flips;
 	bool done;
-	uint8_t look[64];
-	size_t look_len;
-	uint64_t seen, bytes;
+	char text[TAP_TEXTS][TAP_TEXT + 1];
+	uint64_t seen[TAP_TEXTS], bytes;
 	uint8_t first[65536 + 64];
 	size_t first_len;
 };
@@ -100,20 +99,27 @@ static void record_free(struct record *r)
 	free(r);
 }
 
-static void look_at(struct tap *p, const struct record *r, bool calls)
+static void look_for(struct tap *p, uint32_t i, const struct record *r)
 {
 	const uint8_t *at = r->bytes, *end = r->bytes + r->len;
+	size_t len = strlen(p->text[i]);
 
+	while (len && (at = memmem(at, (size_t)(end - at), p->text[i], len)) != NULL) {
+		p->seen[i]++;
+		at += len;
+	}
+}
+
+static void look_at(struct tap *p, const struct record *r, bool calls)
+{
 	pthread_mutex_lock(&p->lock);
 	p->bytes += r->len;
 	if (calls && !p->first_len && r->len <= sizeof(p->first)) {
 		memcpy(p->first, r->bytes, r->len);
 		p->first_len = r->len;
 	}
-	while (p->look_len && (at = memmem(at, (size_t)(end - at), p->look, p->look_len)) != NULL) {
-		p->seen++;
-		at += p->look_len;
-	}
+	for (uint32_t i = 0; i < TAP_TEXTS; i++)
+		look_for(p, i, r);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -264,20 +270,19 @@ bool tap_done(struct tap *p)
 	return done;
 }
 
-void tap_look_for(struct tap *p, const void *bytes, size_t len)
+void tap_look_for(struct tap *p, uint32_t i, const char *text)
 {
+	assert_true(i < TAP_TEXTS && strlen(text) <= TAP_TEXT);
 	pthread_mutex_lock(&p->lock);
-	assert_true(len <= sizeof(p->look));
-	memcpy(p->look, bytes, len);
-	p->look_len = len;
-	p->seen = 0;
+	strcpy(p->text[i], text);
+	p->seen[i] = 0;
 	pthread_mutex_unlock(&p->lock);
 }
 
-uint64_t tap_seen(struct tap *p)
+uint64_t tap_seen(struct tap *p, uint32_t i)
 {
 	pthread_mutex_lock(&p->lock);
-	uint64_t seen = p->seen;
+	uint64_t seen = p->seen[i];
 	pthread_mutex_unlock(&p->lock);
 	return seen;
 }

@@ -26,9 +26,11 @@ void tap_stop(struct tap *p);
 /* To the next record of at least @least bytes that the server which calls sends. */
 void tap_do(struct tap *p, enum tap_act act, uint32_t least);
 bool tap_done(struct tap *p); /* it was done */
-/* From now on the bytes are looked for in all records, in both directions. At most 64. */
-void tap_look_for(struct tap *p, const void *bytes, size_t len);
-uint64_t tap_seen(struct tap *p); /* times that they were there */
+/* From now on @text, the one with number @i, is looked for in all records, in both directions. At most TAP_TEXT bytes. */
+#define TAP_TEXTS 5
+#define TAP_TEXT 64
+void tap_look_for(struct tap *p, uint32_t i, const char *text);
+uint64_t tap_seen(struct tap *p, uint32_t i); /* times that it was there */
 uint64_t tap_bytes(struct tap *p); /* handed over */
 /* The first record that the server which calls sent on its first connection, with its mark. Returns its length, 0: there was none. */
 size_t tap_first(struct tap *p, void *out, size_t size);
