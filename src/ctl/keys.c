@@ -380,8 +380,8 @@ static void complain_of_renewal(enum renewal r, uint64_t n)
 	if (r == NOT_READ)
 		ctl_complain_of("the server does not use the new key after %u seconds: its log says what is wrong with the files. The others know both keys. Run `nfs4rctl key replace` again to continue", RENEWAL_S);
 	else if (r == OLD_ONES)
-		ctl_complain_of("%u connections are still proved with the old key after %u seconds: the logs of both sides say why. The others know both keys. Run `nfs4rctl key replace` again to continue, or with --abandon to end these connections",
-				(unsigned)n, RENEWAL_S);
+		ctl_complain_of("%u connection%s still proved with the old key after %u seconds: the logs of both sides say why. The others know both keys. Run `nfs4rctl key replace` again to continue, or with --abandon not to wait for that",
+				(unsigned)n, n == 1 ? " is" : "s are", RENEWAL_S);
 }
 
 /* False: not in time, and that was said. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The program nfs4rctl (argv[1]), against the real control socket of servers in memory, and against sockets that misbehave. */
+/* The program nfs4rctl (argv[1]; argv[2]: with a clock that goes on only while it sleeps), against the real control socket of servers in memory, and against sockets that misbehave. */
 #include "lib/unit.h"
 #include <fcntl.h>
 #include <grp.h>
@@ -16,7 +16,7 @@
 #include "ctl/ctl.h"
 #include "unit/ctl/fake_engine.h"
 
-static const char *tool;
+static const char *tool, *hurried; /* the second one with hurry.c */
 static char folder[64];
 static struct fake *f[FAKE_SERVERS];
 static struct ctl *ctl;
@@ -49,20 +49,25 @@ static int unmake(void **state)
 	return rmdir(folder);
 }
 
-/* Exit status of nfs4rctl with these arguments; what it printed is in out. */
-static int run(const char *args)
+static int run_program(const char *program, const char *args)
 {
 	char cmd[1024];
 	size_t n;
 	FILE *p;
 
-	snprintf(cmd, sizeof(cmd), "NFS4R_SOCKET=%s/1.sock '%s' %s 2>&1", folder, tool, args);
+	snprintf(cmd, sizeof(cmd), "NFS4R_SOCKET=%s/1.sock '%s' %s 2>&1", folder, program, args);
 	p = popen(cmd, "r");
 	assert_non_null(p);
 	n = fread(out, 1, sizeof(out) - 1, p);
 	out[n] = '\0';
 	int rc = pclose(p);
 	return WIFEXITED(rc) ? WEXITSTATUS(rc) : -1;
+}
+
+/* Exit status of nfs4rctl with these arguments; what it printed is in out. */
+static int run(const char *args)
+{
+	return run_program(tool, args);
 }
 
 static void has(const char *text)
@@ -625,6 +630,84 @@ static void a_replacement_waits_for_the_connections(void **state)
 	no_files();
 }
 
+/* The files are those of the next key, the servers know both, and the old one comes first. @next is filled in. */
+static void expect_both_known(const char *old, char next[NFS4R_FINGERPRINT_TEXT])
+{
+	struct nfs4r_address a;
+	char text[NFS4R_FINGERPRINT_TEXT], args[200];
+
+	assert_int_equal(known(1, &a), 2);
+	assert_string_equal(nfs4r_fingerprint_text(&a.keys[0], text), old);
+	nfs4r_fingerprint_text(&a.keys[1], next);
+	snprintf(args, sizeof(args), "key show --files %s", prefix);
+	assert_int_equal(run(args), 0);
+	has(next);
+	hasnt(old);
+	assert_int_not_equal(access(file(".key.new"), F_OK), 0);
+	assert_int_not_equal(access(file(".crt.new"), F_OK), 0);
+}
+
+/* The same command again, when what was in the way is gone: no third key is made. */
+static void expect_it_continues(const char *next)
+{
+	struct nfs4r_address a;
+	char text[NFS4R_FINGERPRINT_TEXT];
+
+	assert_int_equal(run("key replace"), 0);
+	assert_int_equal(known(1, &a), 1);
+	assert_string_equal(nfs4r_fingerprint_text(&a.keys[0], text), next);
+}
+
+/* One connection is not renewed for a minute: the command fails, and nothing is lost. */
+static void a_connection_that_keeps_the_old_key_keeps_it_known(void **state)
+{
+	char old[NFS4R_FINGERPRINT_TEXT], next[NFS4R_FINGERPRINT_TEXT], again[NFS4R_FINGERPRINT_TEXT];
+
+	make_key();
+	memcpy(old, fingerprint, sizeof(old));
+	write_key(fingerprint);
+	f[0]->security = NFS4R_SECURITY_TLS;
+	f[0]->renew_wait = 1000000;
+	assert_int_equal(run_program(hurried, "key replace"), 2);
+	has("waiting: the connections are renewed with the new key");
+	has("nfs4rctl: 1 connection is still proved with the old key after 60 seconds: the logs of both sides say why. The others know both keys. "
+	    "Run `nfs4rctl key replace` again to continue, or with --abandon not to wait for that\n");
+	hasnt("is known by");
+	assert_in_range(1000000 - f[0]->renew_wait, 110, 130); /* it looks twice a second */
+	expect_both_known(old, next);
+	assert_int_equal(run_program(hurried, "key replace"), 2); /* nothing has changed */
+	has("1 connection is still proved with the old key after 60 seconds");
+	expect_both_known(old, again);
+	assert_string_equal(again, next);
+	f[0]->renew_wait = 3;
+	expect_it_continues(next);
+	no_files();
+}
+
+/* The server cannot read its new files. */
+static void a_server_that_keeps_the_old_key_is_known_by_it(void **state)
+{
+	char old[NFS4R_FINGERPRINT_TEXT], next[NFS4R_FINGERPRINT_TEXT];
+
+	make_key();
+	memcpy(old, fingerprint, sizeof(old));
+	write_key(fingerprint);
+	f[0]->security = NFS4R_SECURITY_TLS;
+	f[0]->files_wait = 1000000;
+	assert_int_equal(run_program(hurried, "key replace"), 2);
+	has("nfs4rctl: the server does not use the new key after 60 seconds: its log says what is wrong with the files. The others know both keys. "
+	    "Run `nfs4rctl key replace` again to continue\n");
+	hasnt("is known by");
+	assert_in_range(1000000 - f[0]->files_wait, 110, 130);
+	expect_both_known(old, next);
+	assert_int_equal(run_program(hurried, "key replace --abandon"), 2); /* that gives up connections, and not this server */
+	has("the server does not use the new key after 60 seconds");
+	expect_both_known(old, next);
+	f[0]->files_wait = 3;
+	expect_it_continues(next);
+	no_files();
+}
+
 /* With --abandon it waits for no connection. */
 static void a_replacement_abandons_connections(void **state)
 {
@@ -1119,6 +1202,8 @@ int main(int argc, char **argv)
 		T(a_key_is_replaced),
 		T(a_replacement_goes_on_where_it_was),
 		T(a_replacement_waits_for_the_connections),
+		T(a_connection_that_keeps_the_old_key_keeps_it_known),
+		T(a_server_that_keeps_the_old_key_is_known_by_it),
 		T(a_replacement_abandons_connections),
 		T(a_certificate_that_ends_is_in_the_status),
 		T(a_change_that_got_lost_is_asked_again),
@@ -1133,10 +1218,11 @@ int main(int argc, char **argv)
 		T(others_are_refused),
 	};
 
-	if (argc < 2) {
-		fprintf(stderr, "usage: %s PATH-OF-nfs4rctl\n", argv[0]);
+	if (argc < 3) {
+		fprintf(stderr, "usage: %s PATH-OF-nfs4rctl PATH-OF-nfs4rctl_hurried\n", argv[0]);
 		return 2;
 	}
 	tool = argv[1];
+	hurried = argv[2];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
