@@ -23,6 +23,7 @@ struct membership_state { /* eng->membership */
 	/* The timer's thread only */
 	uint64_t rtt_due_ms, late_due_ms, clock_due_ms;
 	double rtt_said_ms[NFS4R_SERVERS_MAX + 1];
+	uint32_t rtt_least_ms; /* the shorter one of the two times, when that was said */
 	double clock_said_ms[NFS4R_SERVERS_MAX + 1]; /* how far another server's clock is off; 0: nothing was said */
 
 	/* retention.c */

@@ -312,12 +312,15 @@ void membership_view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 {
 	struct nfs4r_rpc_peer_stats rs;
 
+	uint32_t least = engine_lease_ms(eng) < engine_silence_ms(eng) ? engine_lease_ms(eng) : engine_silence_ms(eng);
+
 	if (engine_lease_ms(eng) == 0 || now < eng->membership.rtt_due_ms)
 		return;
 	eng->membership.rtt_due_ms = now + RTT_EVERY_MS;
+	if (least != eng->membership.rtt_least_ms) /* log 6.17: another thing to say */
+		memset(eng->membership.rtt_said_ms, 0, sizeof(eng->membership.rtt_said_ms));
+	eng->membership.rtt_least_ms = least;
 	EACH_OF(eng->membership.servers & ~NFS4R_BIT(eng->cfg.rpc.self), s) {
-		double least = engine_lease_ms(eng) < engine_silence_ms(eng) ? engine_lease_ms(eng) : engine_silence_ms(eng);
-
 		if (!nfs4r_rpc_get_stats(eng->rpc, s, &rs) || !rs.up || 10 * rs.rtt_ms <= least)
 			continue;
 		if (rs.rtt_ms <= 2 * eng->membership.rtt_said_ms[s])

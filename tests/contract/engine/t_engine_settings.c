@@ -248,6 +248,36 @@ static void a_commit_is_answered_by_the_view_of_then(void **state)
 	assert_int_equal(commits_asked(eng), before + 1);
 }
 
+/* ---- a round trip that is too long ---- */
+
+static _Atomic bool far_away; /* server 2 */
+
+bool __real_nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs4r_rpc_peer_stats *out);
+bool __wrap_nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs4r_rpc_peer_stats *out);
+
+bool __wrap_nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs4r_rpc_peer_stats *out)
+{
+	bool known = __real_nfs4r_rpc_get_stats(rpc, peer, out);
+
+	if (far_away && peer == 2)
+		out->rtt_ms = LEASE_MS / 10 + 10;
+	return known;
+}
+
+/* It was said, and is said again when the volume has other times. */
+static void a_round_trip_is_held_against_new_times(void **state)
+{
+	struct cluster *c = *state;
+
+	far_away = true;
+	site_says(&c->site[1], "the round trip to server 2 takes 70 ms: Lease = 600 and Failure_Timeout = 600 are too short", 20);
+	must_set(c, 1, "Lease", "601"); /* the shorter one is the same: nothing new */
+	until_all_have(c, "Lease", "601", true);
+	must_set(c, 1, "Failure_Timeout", "601");
+	site_says(&c->site[1], "Lease = 601 and Failure_Timeout = 601 are too short", 20);
+	far_away = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +285,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_file_that_differs_is_said_and_does_not_count, setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused, setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_commit_is_answered_by_the_view_of_then, setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_round_trip_is_held_against_new_times, setup, cluster_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
