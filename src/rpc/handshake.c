@@ -181,9 +181,9 @@ static void refuse_unproven(struct rpc_conn *c, const char *why)
 	snprintf(text, sizeof(text), "%s", why);
 	if (at)
 		snprintf(text, sizeof(text), "%.*s (at this address server %u is expected)", NFS4R_WHY - 64, why, at);
-	rpc_refuse(c, peer_id(c), NFS4R_REFUSED_SECURITY, text);
-	if (at)
+	if (at) /* as rpc_refuse() does: before the other side hears of it */
 		rpc_peer_state(&rpc->peers[at], text);
+	rpc_refuse(c, peer_id(c), NFS4R_REFUSED_SECURITY, text);
 }
 
 static void handshake_stepped(struct rpc_conn *c, struct step_work *w)

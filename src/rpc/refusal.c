@@ -36,13 +36,13 @@ void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal caus
 	m.refused.cause = cause;
 	if (may_be_disclosed(c))
 		snprintf(m.refused.text, sizeof(m.refused.text), "%s", text);
+	/* Before the other side hears of it: whoever hears it there may look here at once. */
+	if (!p && rpc_peer_of(rpc, who) && (c->proven || rpc_addrs_have(&rpc->peers[who].addrs, &c->addr)))
+		rpc_peer_state(&rpc->peers[who], text);
 	rpc_conn_tell(c, &m);
 	rpc_conn_linger(c);
-	if (p) { /* we called: try again, but not soon */
+	if (p) /* we called: try again, but not soon */
 		rpc_peer_down(p, true, text);
-	} else if (rpc_peer_of(rpc, who) && (c->proven || rpc_addrs_have(&rpc->peers[who].addrs, &c->addr))) {
-		rpc_peer_state(&rpc->peers[who], text);
-	}
 }
 
 /* Where keys are known one by one, a server that does not belong to the volume is told no more than one whose key is wrong. */
