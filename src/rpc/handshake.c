@@ -73,7 +73,7 @@ static void failed_late(struct step_work *w)
 
 	if (!p || w->st == NFS4R_OK || w->st == NFS4R_DELAY || !w->step.why[0] || !p->known)
 		return;
-	rpc_log_often(p->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_SECURITY, p->ep.id, NULL), w->step.why, "no connection with server %u (%s:%u): %s", p->ep.id, p->ep.host, p->ep.port, w->step.why);
+	rpc_cannot_prove(p, w->step.why);
 	rpc_peer_state(p, w->step.why);
 }
 
@@ -188,8 +188,13 @@ static void refuse_unproven(struct rpc_conn *c, const char *why)
 
 static void handshake_stepped(struct rpc_conn *c, struct step_work *w)
 {
+	const char *why = w->step.why[0] ? w->step.why : nfs4r_status_str(w->st);
+
 	if (w->st != NFS4R_OK && w->st != NFS4R_DELAY) {
-		refuse_unproven(c, w->step.why[0] ? w->step.why : nfs4r_status_str(w->st));
+		if (c->caller && !w->in) /* what it lacks is this server's: a keytab, a KDC */
+			rpc_end_call(c, why);
+		else
+			refuse_unproven(c, why);
 		return;
 	}
 	if (c->caller) /* the other side's time begins now */

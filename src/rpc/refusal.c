@@ -20,19 +20,12 @@ static bool may_be_disclosed(const struct rpc_conn *c)
 	return c->named && (c->ops->is_server ? c->proven : !c->stranger);
 }
 
-void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text)
+static void refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text)
 {
 	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_REFUSED };
 	struct nfs4r_rpc *rpc = c->rpc;
 	struct rpc_peer *p = c->peer;
-	uint64_t key = rpc_log_key(RPC_LOG_REFUSED + cause, who, &c->addr);
 
-	if (may_be_disclosed(c)) /* somebody who corrects one mistake hears of the next at once */
-		rpc_log_often(rpc, NFS4R_LOG_WARN, key, text, "refused server %u (%s): %s", who, c->from, text);
-	else if (who)
-		rpc_log_limited(rpc, NFS4R_LOG_WARN, key, "refused server %u (%s): %s", who, c->from, text);
-	else
-		rpc_log_limited(rpc, NFS4R_LOG_WARN, key, "refused a call from %s: %s", c->from, text);
 	m.refused.cause = cause;
 	if (may_be_disclosed(c))
 		snprintf(m.refused.text, sizeof(m.refused.text), "%s", text);
@@ -43,6 +36,31 @@ void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal caus
 	rpc_conn_linger(c);
 	if (p) /* we called: try again, but not soon */
 		rpc_peer_down(p, true, text);
+}
+
+void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text)
+{
+	struct nfs4r_rpc *rpc = c->rpc;
+	uint64_t key = rpc_log_key(RPC_LOG_REFUSED + cause, who, &c->addr);
+
+	if (may_be_disclosed(c)) /* somebody who corrects one mistake hears of the next at once */
+		rpc_log_often(rpc, NFS4R_LOG_WARN, key, text, "refused server %u (%s): %s", who, c->from, text);
+	else if (who)
+		rpc_log_limited(rpc, NFS4R_LOG_WARN, key, "refused server %u (%s): %s", who, c->from, text);
+	else
+		rpc_log_limited(rpc, NFS4R_LOG_WARN, key, "refused a call from %s: %s", c->from, text);
+	refuse(c, who, cause, text);
+}
+
+void rpc_cannot_prove(struct rpc_peer *p, const char *why)
+{
+	rpc_log_often(p->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_SECURITY, p->ep.id, NULL), why, "no connection with server %u (%s:%u): %s", p->ep.id, p->ep.host, p->ep.port, why);
+}
+
+void rpc_end_call(struct rpc_conn *c, const char *why)
+{
+	rpc_cannot_prove(c->peer, why);
+	refuse(c, c->peer->ep.id, NFS4R_REFUSED_SECURITY, why);
 }
 
 /* Where keys are known one by one, a server that does not belong to the volume is told no more than one whose key is wrong. */
@@ -104,6 +122,16 @@ static void cause_text(const struct rpc_conn *c, uint32_t cause, char *out, size
 	}
 }
 
+/* By a caller that has not said who it is. */
+static const char *refused_early(const struct rpc_conn *c, uint32_t cause)
+{
+	if (c->state == RPC_CONN_TOKEN && c->chosen)
+		return "it does not take this server's certificate or ticket; its log says why";
+	if (c->state == RPC_CONN_TOKEN && cause == NFS4R_REFUSED_SECURITY)
+		return "it cannot prove which server it is; its log says why";
+	return "sent a refusal before its identity";
+}
+
 void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *disclosed)
 {
 	struct rpc_peer *p = c->peer;
@@ -111,7 +139,7 @@ void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *disclosed)
 	size_t len;
 
 	if (!p) {
-		rpc_conn_fail(c, c->state == RPC_CONN_TOKEN && c->chosen ? "it does not take this server's certificate or ticket; its log says why" : "sent a refusal before its identity");
+		rpc_conn_fail(c, "%s", refused_early(c, cause));
 		return;
 	}
 	if (disclosed[0]) {

@@ -500,6 +500,10 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h);
 #define RPC_UNKNOWN_TEXT "server %u does not belong to this volume: run nfs4rctl server add %u ADDRESS at a member"
 /* @who: who it says it is; 0: it did not say. */
 void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text);
+/* This server has nothing to prove itself to @p with: a line for the log, one a minute for each cause. */
+void rpc_cannot_prove(struct rpc_peer *p, const char *why);
+/* The same, of a call that has said nothing yet: it ends, and the next one comes as after a refusal. */
+void rpc_end_call(struct rpc_conn *c, const char *why);
 void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *disclosed); /* @told is empty where nothing may be told */
 
 /* peer.c */

@@ -172,7 +172,7 @@ static void text_of(enum cause c, const struct rpc_krb5_names *n, char *out, siz
 			 n->peer[0] ? n->peer : "of the other server", n->peer_id, n->peer[0] ? n->peer : "PRINCIPAL");
 		break;
 	case CAUSE_NO_KDC:
-		snprintf(out, size, "no KDC of realm %s answers; start it, or correct [realms] in krb5.conf; to try it: kinit -c MEMORY: -k -t %s %s. Connections that stand stay up", realm_of(self), keytab, self);
+		snprintf(out, size, "no KDC of realm %s answers; start it, or correct [realms] in krb5.conf; to try it: kinit -c MEMORY: -k -t %s %s. Connections that stand stay up until their tickets end", realm_of(self), keytab, self);
 		break;
 	case CAUSE_REALM:
 		snprintf(out, size, "wrong realm: this server is %s, the other one %s; correct default_realm, [realms] and [domain_realm] in krb5.conf of both", self[0] ? self : "of no realm",

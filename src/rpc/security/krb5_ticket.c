@@ -330,6 +330,16 @@ static struct rpc_krb5_ticket *fetch(const struct rpc_krb5_names *n, const struc
 	return NULL;
 }
 
+/* Another connection's question has had no answer for a while. The log is to have one line for both, so the words are those that the library has when it gives up. */
+static void explain_no_turn(const struct rpc_krb5_names *n, char *why)
+{
+	const char *at = strrchr(n->self, '@');
+	char words[RPC_KRB5_NAME + 64];
+
+	snprintf(words, sizeof(words), "Cannot contact any KDC for realm '%s'", at ? at + 1 : "");
+	rpc_krb5_explain(n, KRB5_KDC_UNREACH, words, why);
+}
+
 static bool no_kdc(krb5_error_code code)
 {
 	return code == KRB5_KDC_UNREACH || code == KRB5_REALM_CANT_RESOLVE || code == KRB5KDC_ERR_SVC_UNAVAILABLE;
@@ -358,7 +368,7 @@ static struct rpc_krb5_ticket *get_locked(const struct rpc_krb5_names *n, const 
 		if (t)
 			*unused = enlist(t, n);
 	} else {
-		rpc_krb5_explain(n, KRB5_KDC_UNREACH, "another question is not answered yet", why);
+		explain_no_turn(n, why);
 	}
 	if (code == 0) {
 		why[0] = '\0';

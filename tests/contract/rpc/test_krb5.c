@@ -502,8 +502,13 @@ static void test_a_context_ends_with_its_ticket(void **state)
 	wait_logged(w, 1, "Kerberos: no KDC of realm NFS4R.TEST answers");
 	assert_true(world_get(&w->s[0], w_s->up[2]));
 	world_wait(&w->s[0], !w_s->up[2]);
+	/* All its lanes, and each attempt, fail for one cause: one line. It refuses nobody, and the other side hears that the cause is not there. */
+	wait_logged(w, 1, "no connection with server 1 ");
+	wait_logged(w, 0, "it cannot prove which server it is; its log says why");
+	world_wait(&w->s[1], world_state_has(w_s, 1, "no KDC of realm NFS4R.TEST answers"));
 	kdc_start(0);
 	world_wait_all_up(w);
+	assert_int_equal(world_logged(&w->s[1], "no connection with server 1 (127.0.0.1") + world_logged(&w->s[1], "refused server 1"), 1);
 	end(w);
 	kdc_admin(KDC_REALM, "modprinc -maxlife 10hours %s", server_principal(1));
 }
