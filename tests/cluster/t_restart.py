@@ -15,12 +15,12 @@ DIR = '/nfs/restart'
 
 
 class Load:
-    """load.py at all sites."""
+    """load.py, or another program that ends as it does, at all sites."""
 
-    def __init__(self, b, what):
+    def __init__(self, b, what, program='load.py', limit=400):
         self.b, self.dir, self.stop = b, f'{DIR}/{what}', os.path.join(b.run, f'stop-{what}')
         self.clocks = bed.everywhere(b.clock, b.sites)
-        self.running = {s: b.start_py(s, 'load.py', f'{self.dir}/site{s}', str(s), self.stop, timeout=400) for s in b.sites}
+        self.running = {s: b.start_py(s, program, f'{self.dir}/site{s}', str(s), self.stop, timeout=limit) for s in b.sites}
         bed.eventually(60, lambda: all(n >= 5 for n in self.steps().values()), 'the load does not begin')
 
     def steps(self):

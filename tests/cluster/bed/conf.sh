@@ -100,7 +100,12 @@ conf_keys() {
 }
 
 # conf_key SITE: what its Server block has beside the address.
-conf_key() { [ "$PEER_SECURITY" = none ] || sed -n 's/^ *\(Key = "SHA256:.*";\)$/ \1/p' "$RUN/g$1/key"; }
+conf_key() {
+	case $PEER_SECURITY in
+	tls) sed -n 's/^ *\(Key = "SHA256:.*";\)$/ \1/p' "$RUN/g$1/key" ;;
+	krb5*) printf ' Principal = "nfs4r/s%s.%s";' "$1" "$DOMAIN" ;;
+	esac
+}
 
 # A server is killed here as often as a test likes, and no pause is wanted for that.
 conf_repl() {
@@ -117,6 +122,7 @@ conf_repl() {
 	Peer_Security = $PEER_SECURITY
 	Peer_Key = "$d/peer.key"
 	Peer_Certificate = "$d/peer.crt"
+	Peer_Keytab = "$d/peer.keytab"
 	Control_Socket = "$d/ctl.sock"
 	END
 	echo "	Tuning {"

@@ -4,6 +4,7 @@
 #   RUN/krb5/kdc/       the KDC's database, kdc.log
 #   RUN/krb5/keytabs/   of servers (sI), machines of clients (cI), and users: a test's way to a ticket (kinit -k)
 #   RUN/krb5/etc/       over /etc of the guests: krb5.conf idmapd.conf hosts passwd group
+#   gI/peer.keytab      nfs4r/sI.bed.test, by which a server proves itself to the others (up --peer-security krb5p)
 #   gI/etc/             the same for the site's servers, a copy that a test may change before a start
 
 REALM=BED.TEST
@@ -118,6 +119,7 @@ krb5_prepare() {
 		for i in $(seq "$SITES"); do
 			for p in s c; do printf 'addprinc -randkey nfs/%s%s.%s\nktadd -k %s/keytabs/%s%s.keytab nfs/%s%s.%s\n' $p "$i" $DOMAIN "$d" $p "$i" $p "$i" $DOMAIN; done
 		done
+		for i in $(seq "$SITES"); do printf 'addprinc -randkey nfs4r/s%s.%s\nktadd -k %s/g%s/peer.keytab nfs4r/s%s.%s\n' "$i" $DOMAIN "$RUN" "$i" "$i" $DOMAIN; done
 		for p in root $(cut -d' ' -f1 <<<"$KRB5_USERS"); do printf 'addprinc -randkey %s\nktadd -k %s/keytabs/%s.keytab %s\n' "$p" "$d" "$p" "$p"; done
 	} | kdc_admin >>"$d/prepare.log" 2>&1
 	for p in s1 c1 root alice; do [ -s "$d/keytabs/$p.keytab" ] || fail "no keytab $p; see $d/prepare.log"; done
