@@ -54,7 +54,7 @@ void check_seals_inherited(struct server *v, const struct nfs4r_view *base, cons
 	if (whose & w->members || w->members & ~w->open || w->open != ((base->open | w->members) & ~whose))
 		sim_fail(s, "S%u has view %llu: members %llx, open %llx, sealed now %llx, open before %llx", v->id, ULL(w->num),
 			 ULL(w->members), ULL(w->open), ULL(whose), ULL(base->open));
-	if (n && !view_ends(s, base) && !s->plan.give_up_us && !s->plan.abandon_ms)
+	if (n && !view_ends(s, base) && !s->plan.give_up_us && !s->plan.abandon_ms && !(s->plan.durabilities && s->plan.members)) /* nor taken out */
 		sim_fail(s, "S%u has view %llu, which seals %llx; nobody was given up", v->id, ULL(w->num), ULL(whose));
 }
 
@@ -121,7 +121,7 @@ static void settle_ent(struct server *v, struct ent *t, const struct nfs4r_view 
 	if (t->promised == PROMISED_MAJORITY && !(NFS4R_RECONF(w->num) > NFS4R_RECONF(s->top_view) && reconf_may_lose(s, t)))
 		sim_fail(s, "view %llu seals log %u at %s, %s was promised", ULL(w->num), t->log,
 			 lsn_str(seal->seal.lsn), lsn_str(t->lsn));
-	if (t->told_local && t->state == ENT_LIVE && ends_by_durability(s, seal->view))
+	if (t->told_local && t->state == ENT_LIVE && !s->plan.losses && ends_by_durability(s, seal->view))
 		sim_fail(s, "view %llu seals log %u at %s, %s was answered by `local`", ULL(seal->view), t->log, lsn_str(seal->seal.lsn), lsn_str(t->lsn));
 	TRACE(s, v, "sealed away %u:%s", t->log, lsn_str(t->lsn));
 	t->sealed_by = seal->view;

@@ -368,7 +368,7 @@ static void tune_settings(struct plan *p, struct rng *r)
 /* Servers are away while the durability is another one, and come back with what they answered by the former. */
 static void tune_durability(struct plan *p, struct rng *r)
 {
-	static void (*const kinds[])(struct plan *, struct rng *) = { tune_seals_commit, tune_seals_power, tune_seals_stop, tune_seals_busy, tune_seals_late };
+	static void (*const kinds[])(struct plan *, struct rng *) = { tune_seals_commit, tune_seals_power, tune_seals_stop, tune_seals_busy, tune_seals_late, tune_seals_twice, tune_seals_away, tune_seals_ahead, tune_seals_amnesia, tune_members_commit, tune_members_power };
 
 	kinds[rng_below(r, sizeof(kinds) / sizeof(kinds[0]))](p, r);
 	p->durability = (uint32_t)rng_range(r, NFS4R_DURABILITY_LOCAL, NFS4R_DURABILITY_MAJORITY);
@@ -728,6 +728,17 @@ static void draw_members(struct plan *p, uint32_t servers)
 		p->servers += 2;
 }
 
+/* Mostly a log ends by the durability alone. Whoever has lost its disk has to be given up if the durability is `local` then. */
+static void draw_durabilities(struct plan *p)
+{
+	struct rng r = { hash_mix(p->seed, 0xd4ab) };
+
+	if (rng_chance(&r, 650))
+		p->give_up_us = p->abandon_ms = 0;
+	if (p->losses && !p->abandon_ms)
+		p->give_up_us = 300 * MS + rng_below(&r, 4 * SECOND);
+}
+
 void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers, bool stores)
 {
 	struct rng r = { hash_mix(seed, 0x91a4) }, v = { hash_mix(seed, VIEWS_STREAM) };
@@ -761,8 +772,8 @@ void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t 
 		draw_views(p, &v);
 	if (p->seals || (views && p->lease_ms && rng_chance(&v, 400)))
 		draw_seals(p);
-	if (p->durabilities && hash_mix(p->seed, 0xd4ab) % 3) /* mostly a log ends by the durability alone */
-		p->give_up_us = p->abandon_ms = 0;
+	if (p->durabilities)
+		draw_durabilities(p);
 	if (stores || p->segment_bytes)
 		draw_store(p);
 	if (!p->durability)
