@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Somebody listens at a site's network (lib/listener.py) while clients write: with `Peer_Security = none` the bytes of files, names, and texts of symbolic links are in what servers say
-to each other, with `tls` none of that is. The first shows that the listener hears. FLAVOURS: these instead.
+"""Somebody listens at a site's network (lib/listener.py) while clients write: with `Peer_Security = none` or `krb5i` the bytes of files, names, and texts of symbolic links are in what servers say
+to each other, with `tls` or `krb5p` none of that is. The former show that the listener hears. FLAVOURS: these instead.
 """
 import json
 import os
@@ -62,7 +62,7 @@ def listens(b, security):
 
 def main():
     report = bed.Report('listener')
-    for security in os.environ.get('FLAVOURS', 'none tls').split():
+    for security in os.environ.get('FLAVOURS', 'none tls krb5i krb5p').split():
         with bed.Bed.own('--rtt', '20ms', '--peer-security', security, *bed.SHORT) as b:
             report.check(f'up {security}', b.servers_alive)
             report.check(f'with {security}', listens, b, security)
