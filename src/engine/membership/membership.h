@@ -9,7 +9,7 @@
 /* The core's rows are restored. Returns the servers of the view, or with @logs here, that no Server block has while those alone say who the servers are. */
 nfs4r_servers membership_begin(struct nfs4r_engine *eng, nfs4r_servers logs);
 void membership_start(struct nfs4r_engine *eng); /* say how they differ from the configuration */
-void membership_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg); /* fills in who the transport's peers are */
+void membership_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg); /* fills in who the transport's peers are. eng->lock not held */
 void membership_tell(struct nfs4r_engine *eng); /* the transport, which runs */
 void membership_adopted(struct nfs4r_engine *eng); /* ACT_SERVERS */
 /* What a server that was taken out has to be told. Returns @buf. */

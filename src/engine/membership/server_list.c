@@ -135,7 +135,9 @@ void membership_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg
 	const struct nfs4r_endpoint *self = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, eng->cfg.rpc.self);
 	struct nfs4r_rpc_servers list;
 
+	pthread_mutex_lock(&eng->lock); /* a server alone may adopt a view meanwhile; membership_tell() follows */
 	for_transport(eng, &list);
+	pthread_mutex_unlock(&eng->lock);
 	cfg->view = list.view;
 	cfg->gone = list.gone;
 	cfg->keys_now = list.keys;
