@@ -111,19 +111,22 @@ def a_free_name(b, name, setting):
 
 def one_question(b):
     """A name and whether its directory may be searched are asked for together (FSAL_REPL/ahead.c)."""
-    many = f'{DIR}/many'
+    many, turns = f'{DIR}/many', []
     b.sh(1, f'mkdir -p {many}/sub && touch {many}/f1 {many}/f2')
     b.no_controls(20)
-    b.remount('vers=4.2,lookupcache=pos', [2])
-    before = b.ask(2, 'stats')['engine']['reads_remote']
     work = b.start_sh(1, f'mkdir {many}/mine; i=0; while [ ! -e {DIR}/looked ]; do i=$((i + 1)); : >{many}/sub/$i; done')
-    bed.eventually(20, lambda: b.ask(2, 'stats')['core']['controls_foreign'], 'site 1 controls nothing', 0.05)
-    took = json.loads(b.must_py(2, 'names_probe.py', 'open', many, 'f1,f2'))
-    remote = b.ask(2, 'stats')['engine']['reads_remote'] - before
+    while len(turns) < 5:
+        b.remount('vers=4.2,lookupcache=pos', [2])
+        before = b.ask(2, 'stats')['engine']['reads_remote']
+        bed.eventually(20, lambda: b.ask(2, 'stats')['core']['controls_foreign'], 'site 1 controls nothing', 0.05)
+        took = json.loads(b.must_py(2, 'names_probe.py', 'open', many, 'f1,f2'))
+        remote = b.ask(2, 'stats')['engine']['reads_remote'] - before
+        turns.append(', '.join(f'{t / RTT:.1f}' for t in took) + f' round trips, {remote} questions to site 1')
+        if all(t >= RTT - SLACK for t in took):
+            break               # else site 1, which had to wait for a processor, controls only what lies deeper, and site 2 need not ask
     b.sh(1, f'touch {DIR}/looked')
-    text = ', '.join(f'{t / RTT:.1f}' for t in took) + f' round trips, {remote} questions to site 1'
-    bed.expect(work.wait(60) == 0 and all(t >= RTT - SLACK for t in took) and min(took) < 1.7 * RTT and remote >= 2 * len(took), text)
-    return text
+    bed.expect(work.wait(60) == 0 and all(t >= RTT - SLACK for t in took) and min(took) < 1.7 * RTT and remote >= 2 * len(took), '; '.join(turns))
+    return turns[-1]
 
 
 def a_change_by_name(b):

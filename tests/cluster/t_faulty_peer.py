@@ -20,7 +20,7 @@ import trees
 OPTIONS = ('--rtt', '20ms', '--peer-security', 'none', *bed.SHORT)     # the liar has no key, and speaks none of TLS
 ATTACKED, OTHER, LIAR = 1, 2, 3
 TURN = 0.5              # s, of each client
-TURNS, TURNS_MAX = 4, 24        # of each kind; the second when the first do not show it
+TURNS, TURNS_MAX = 4, 48        # of each kind; the second when the first do not show it
 KEPT = 0.9              # of the speed
 BUSY = 0.5              # of a processor, at most, while it is attacked and does nothing else: a tenth is for messages (control 6.12), as much for answers, and the kernel takes its share of their bytes
 QUIET = 0.15            # of a processor, at most,
