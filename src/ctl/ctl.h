@@ -62,6 +62,8 @@ struct table *table_new(unsigned columns);
 void table_cell(struct table *t, const char *text); /* row by row */
 void table_print(struct table *t, FILE *out); /* and free */
 
+int ctl_print_json(const json_t *a); /* one line on standard output; returns CTL_OK */
+
 /* ---- show.c, show_controls.c, show_stats.c, show_verify.c ---- */
 
 struct show_filter { /* all zero: the whole answer */
@@ -134,6 +136,7 @@ struct server_args {
 };
 
 unsigned server_number(const char *s); /* 0: it is none */
+const json_t *ctl_server_row(const json_t *list, unsigned server); /* of the answer to `servers` or `keys`; NULL: it has none */
 /* What follows `server`; the options are set already. NULL, or what is wrong with it. */
 const char *parse_servers(struct server_args *a, int n, char **args);
 const char *parse_upgrade(struct server_args *a, int n, char **args); /* the same, of `upgrade` */

@@ -125,3 +125,11 @@ void table_print(struct table *t, FILE *out)
 	free(w);
 	free(t);
 }
+
+int ctl_print_json(const json_t *a)
+{
+	json_dumpf(a, stdout, JSON_COMPACT);
+	putchar('\n');
+	fflush(stdout);
+	return CTL_OK;
+}

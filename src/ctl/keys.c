@@ -30,26 +30,9 @@ struct change { /* of the keys by which one server is known */
 	char said[CTL_WHY]; /* printed last */
 };
 
-static int print_answer(const json_t *a)
-{
-	json_dumpf(a, stdout, JSON_COMPACT);
-	putchar('\n');
-	fflush(stdout);
-	return CTL_OK;
-}
-
 static json_t *ask_keys(struct ctl_conn *c)
 {
 	return ctl_request(c, json_pack("{s:s}", "cmd", "keys"));
-}
-
-static const json_t *row_of(const json_t *list, unsigned server)
-{
-	json_t *row;
-	size_t i;
-
-	json_array_foreach(json_object_get(list, "servers"), i, row) if (get_num(row, "server") == server) return row;
-	return NULL;
 }
 
 static bool has_text(const json_t *list, const char *text)
@@ -86,7 +69,7 @@ static int make(const struct key_args *args)
 		return ctl_complain(why);
 	if (args->json) {
 		a = json_pack("{s:s, s:s, s:s}", "key", f.key, "certificate", f.certificate, "fingerprint", cert.fingerprint);
-		print_answer(a);
+		ctl_print_json(a);
 		json_decref(a);
 		return CTL_OK;
 	}
@@ -128,7 +111,7 @@ void keys_add_end(json_t *status)
 static int tell(const json_t *a, bool json)
 {
 	if (json)
-		return print_answer(a);
+		return ctl_print_json(a);
 	show_keys(a, stdout);
 	return CTL_OK;
 }
@@ -235,7 +218,7 @@ static bool until_known(struct change *ch, const char *with)
 {
 	for (;;) {
 		json_t *list = ask_keys(ch->c);
-		const json_t *row = list ? row_of(list, ch->server) : NULL;
+		const json_t *row = list ? ctl_server_row(list, ch->server) : NULL;
 		bool there = row && knows(row, ch->next) && json_array_size(json_object_get(row, "keys")) == (with ? 2 : 1), busy = list && get_num(list, "changing_keys") == ch->server;
 
 		if (list && !row)
@@ -253,7 +236,7 @@ static bool until_known(struct change *ch, const char *with)
 static bool one_that_stays(struct change *ch, char out[NFS4R_FINGERPRINT_TEXT])
 {
 	json_t *list = ask_keys(ch->c);
-	const json_t *row = list ? row_of(list, ch->server) : NULL;
+	const json_t *row = list ? ctl_server_row(list, ch->server) : NULL;
 	const json_t *keys = json_object_get(row, "keys");
 	const char *first = "";
 
@@ -298,7 +281,7 @@ static int finish(struct change *ch)
 	if (!list)
 		return CTL_FAILED;
 	if (ch->args->json)
-		rc = print_answer(list);
+		rc = ctl_print_json(list);
 	else
 		printf("Server %u is known by %s alone.\n", ch->server, ch->next);
 	json_decref(list);
@@ -437,7 +420,7 @@ static int replace_files(struct ctl_conn *c, const struct key_args *args, const 
 	wrong = not_replaceable(a, &now);
 	if (wrong)
 		return ctl_complain(wrong);
-	if (row_of(a, ch.server) && json_array_size(json_object_get(row_of(a, ch.server), "keys")) == 2 && knows(row_of(a, ch.server), now.fingerprint) &&
+	if (ctl_server_row(a, ch.server) && json_array_size(json_object_get(ctl_server_row(a, ch.server), "keys")) == 2 && knows(ctl_server_row(a, ch.server), now.fingerprint) &&
 	    access(next->certificate, F_OK) != 0) { /* the files have taken their place, and the old key has not gone yet */
 		ch.next = now.fingerprint;
 		return until_free(&ch) && until_renewed(&ch) ? finish(&ch) : CTL_FAILED;

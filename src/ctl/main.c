@@ -408,13 +408,6 @@ static int parse(int argc, char **argv, struct options *o)
 	return is_server_command(o) ? check_servers(o, left - 1, argv + optind + 1) : check(o, left, argv + optind);
 }
 
-static void print_json(const json_t *a)
-{
-	json_dumpf(a, stdout, JSON_COMPACT);
-	putchar('\n');
-	fflush(stdout);
-}
-
 static int run_simple(struct ctl_conn *c, const struct options *o)
 {
 	char why[CTL_WHY];
@@ -426,7 +419,7 @@ static int run_simple(struct ctl_conn *c, const struct options *o)
 	if (strcmp(o->cmd, "status") == 0)
 		keys_add_end(a);
 	if (o->json)
-		print_json(a);
+		ctl_print_json(a);
 	if (json_is_string(json_object_get(a, "error")))
 		rc = ctl_complain(get_text(a, "error"));
 	else if (!o->json && strcmp(o->cmd, "status") == 0)
@@ -447,7 +440,7 @@ static int tell_health(json_t *h, const struct options *o)
 	int rc = (int)get_num(h, "status");
 
 	if (o->json)
-		print_json(h);
+		ctl_print_json(h);
 	else
 		show_health(h, stdout);
 	json_decref(h);
@@ -506,7 +499,7 @@ static int run_verify(struct ctl_conn *c, const struct options *o)
 		json_t *line = ctl_next(c, why);
 
 		if (line && o->json)
-			print_json(line);
+			ctl_print_json(line);
 		if (line)
 			show_verify_line(&v, line);
 		if (!line || json_is_string(json_object_get(line, "error"))) {
@@ -593,7 +586,7 @@ static int run_abandon(struct ctl_conn *c, const struct options *o)
 	if (!a)
 		return CTL_FAILED;
 	if (o->json)
-		print_json(a);
+		ctl_print_json(a);
 	else
 		printf("Server %u is abandoned, with %llu updates. `nfs4rctl status` shows when its log has ended.\n", server_number(o->path),
 		       (unsigned long long)get_num(a, "lost_entries"));

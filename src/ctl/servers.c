@@ -22,21 +22,13 @@ static json_t *ask_servers(struct ctl_conn *c)
 	return ctl_request(c, json_pack("{s:s}", "cmd", "servers"));
 }
 
-static const json_t *row_of(const json_t *list, unsigned server)
+const json_t *ctl_server_row(const json_t *list, unsigned server)
 {
 	json_t *row;
 	size_t i;
 
 	json_array_foreach(json_object_get(list, "servers"), i, row) if (get_num(row, "server") == server) return row;
 	return NULL;
-}
-
-static int print_answer(const json_t *a)
-{
-	json_dumpf(a, stdout, JSON_COMPACT);
-	putchar('\n');
-	fflush(stdout);
-	return CTL_OK;
 }
 
 /* ---- waiting ---- */
@@ -57,7 +49,7 @@ enum outcome {
 static enum outcome outcome_of(const struct waiting *w, const json_t *list)
 {
 	const struct server_args *a = w->args;
-	const json_t *row = row_of(list, a->server);
+	const json_t *row = ctl_server_row(list, a->server);
 
 	if (a->what == SERVER_RECONFIGURE)
 		return get_num(list, "forced_reconfigurations") > w->reconfigured || !a->n ? DONE : json_is_array(json_object_get(list, "forced_reconfiguration")) ? GOES_ON :
@@ -74,7 +66,7 @@ static enum outcome outcome_of(const struct waiting *w, const json_t *list)
 
 static void waits_text(const struct server_args *a, const json_t *list, char *text, size_t len)
 {
-	const json_t *row = row_of(list, a->server);
+	const json_t *row = ctl_server_row(list, a->server);
 	char n[FORMAT_LEN];
 	int used = 0;
 
@@ -111,7 +103,7 @@ static int wait_done(struct ctl_conn *c, struct waiting *w)
 			continue;
 		}
 		if (o == DONE && w->args->json)
-			print_answer(list);
+			ctl_print_json(list);
 		else if (o == DONE)
 			show_servers(list, stdout);
 		else if (list)
@@ -132,7 +124,7 @@ static int finish(struct ctl_conn *c, struct waiting *w, json_t *a)
 	if (!w->args->no_wait)
 		rc = wait_done(c, w);
 	else if (w->args->json)
-		print_answer(a);
+		ctl_print_json(a);
 	else
 		puts("The request is accepted; `nfs4rctl server list` shows its progress.");
 	json_decref(a);
@@ -147,7 +139,7 @@ static int run_add(struct ctl_conn *c, struct waiting *w)
 
 	if (!port) { /* as the server that is asked */
 		json_t *list = ask_servers(c);
-		const json_t *row = list ? row_of(list, (unsigned)get_num(list, "server")) : NULL;
+		const json_t *row = list ? ctl_server_row(list, (unsigned)get_num(list, "server")) : NULL;
 
 		if (list && !row)
 			ctl_complain("this server does not belong to the volume: ask one that does");
@@ -234,7 +226,7 @@ static int run_list(struct ctl_conn *c, bool json)
 	if (!list)
 		return CTL_FAILED;
 	if (json)
-		print_answer(list);
+		ctl_print_json(list);
 	else
 		show_servers(list, stdout);
 	json_decref(list);

@@ -42,10 +42,8 @@ static bool print_rows(const json_t *a, const struct setting_args *args)
 		ctl_complain("the volume has no such setting; `nfs4rctl get` shows all. Other keys are each server's own, in its configuration file");
 		return false;
 	}
-	if (args->json) {
-		json_dumpf(one ? one : list, stdout, JSON_COMPACT);
-		fputc('\n', stdout);
-	}
+	if (args->json)
+		ctl_print_json(one ? one : list);
 	json_array_foreach(list, i, row) if (!args->json && (!one || row == one)) show_row(row, stdout);
 	fflush(stdout);
 	return true;

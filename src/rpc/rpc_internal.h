@@ -7,7 +7,7 @@
  * Files: rpc.c the interface and the thread; servers.c who the servers are; peer.c a peer's ups and downs; conn.c bytes of one
  * connection; bulk.c the connections of lane BULK; record.c record marking; accept.c who is heard; hello.c who is let in;
  * refusal.c what is said to who is not; handshake.c how a flavour is chosen, proved and renewed; certificate.c what ends and what is to be renewed; protect.c records as a flavour wants
- * them; security*.c the flavours; work.c what runs on other threads; port.c ports of root; queue.c what waits to be sent;
+ * them; security/ the flavours; work.c what runs on other threads; port.c ports of root; queue.c what waits to be sent;
  * addr.c addresses; tune.c socket options; warm.c padding; log.c log lines that do not flood.
  */
 #ifndef NFS4R_RPC_INTERNAL_H

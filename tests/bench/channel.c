@@ -6,8 +6,8 @@
  *
  *   nfs4r-bench-channel [--rate MBIT] [--ms N] [--rounds N] [--check]
  *
- * What is printed: bits that arrived in a second, summed over both; processors that the transport took at the sender and at both receivers; and megabytes for a second of processor
- * time, of the transport's thread and of the workers that wrap (sender) and unwrap (receivers).
+ * Printed are bits that arrived in a second, summed over both, and the processors that the transport took at the sender and at both receivers. Then come megabytes for a second of
+ * processor time: of the transport's thread, and of the workers, which wrap at the sender and unwrap at the receivers.
  *
  * --check asserts the bounds in README.md. Nearly all are about processor time, and a value counts that a quarter of the rounds reach: what else runs on the machine can spoil
  * neither. Where the processor is too slow for 100 MB/s, krb5p is compared with the cipher alone only.

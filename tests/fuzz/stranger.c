@@ -5,9 +5,10 @@
  * The other side is made of the same table of src/rpc/security/security.h. So it gets as far as a peer gets, and the input says where it departs from that: in a token, in a record
  * before or after it is protected, in the order of records, in what it says inside. Key material is made once.
  *
- * Input: a byte of flags (bits 0-1: who proves itself, bits 2-3: who does when the security is renewed; UP: the server is up, the connection stands; CALLS: this server calls
- * server 1, else server 3 calls; bits 6-7: the lane), a byte for the flavour, then pieces: a byte (bits 0-2: enum piece; LATE: steps and records that belong to other
- * threads wait until the next piece), and what the piece says.
+ * Input: a byte of flags, a byte for the flavour, then pieces.
+ *  - Flags: bits 0-1 say who proves itself, and bits 2-3 who does so when the security is renewed. UP: the server is up, and the connection stands. CALLS: this server calls server 1;
+ *    without it server 3 calls. Bits 6-7 are the lane.
+ *  - A piece: a byte, whose bits 0-2 are enum piece, and what the piece says. LATE: steps and records that belong to other threads wait until the next piece.
  *
  * What is checked: nobody is taken for a server whose keys they lack, at first or after a renewal. A record that was changed, repeated, cut or left out ends the
  * connection. What the transport sends can be opened by the other side.

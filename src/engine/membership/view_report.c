@@ -311,7 +311,6 @@ void membership_view_start(struct nfs4r_engine *eng)
 void membership_view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 {
 	struct nfs4r_rpc_peer_stats rs;
-
 	uint32_t least = engine_lease_ms(eng) < engine_silence_ms(eng) ? engine_lease_ms(eng) : engine_silence_ms(eng);
 
 	if (engine_lease_ms(eng) == 0 || now < eng->membership.rtt_due_ms)

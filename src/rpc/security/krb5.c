@@ -237,38 +237,13 @@ static void krb5_close(struct nfs4r_security_session *s)
 	free(s);
 }
 
-const struct nfs4r_security_ops nfs4r_security_krb5i = {
-	.flavour = NFS4R_SECURITY_KRB5I,
-	.name = "krb5i",
-	.blocks = true,
-	.costs = true,
-	.overhead = RPC_KRB5_OVERHEAD,
-	.start = krb5_start,
-	.stop = krb5_stop,
-	.open = krb5i_open,
-	.handshake = krb5_handshake,
-	.is_server = krb5_is_server,
-	.is_due = krb5_is_due,
-	.has_ended = krb5_has_ended,
-	.wrap = krb5_wrap,
-	.unwrap = krb5_unwrap,
-	.close = krb5_close,
-};
+/* They differ in what a session is opened with, and in nothing else. */
+#define KRB5_OPS(of, called, opens)                                                                                                                  \
+	{                                                                                                                                            \
+		.flavour = of, .name = called, .blocks = true, .costs = true, .overhead = RPC_KRB5_OVERHEAD, .start = krb5_start, .stop = krb5_stop, \
+		.open = opens, .handshake = krb5_handshake, .is_server = krb5_is_server, .is_due = krb5_is_due, .has_ended = krb5_has_ended,         \
+		.wrap = krb5_wrap, .unwrap = krb5_unwrap, .close = krb5_close                                                                        \
+	}
 
-const struct nfs4r_security_ops nfs4r_security_krb5p = {
-	.flavour = NFS4R_SECURITY_KRB5P,
-	.name = "krb5p",
-	.blocks = true,
-	.costs = true,
-	.overhead = RPC_KRB5_OVERHEAD,
-	.start = krb5_start,
-	.stop = krb5_stop,
-	.open = krb5p_open,
-	.handshake = krb5_handshake,
-	.is_server = krb5_is_server,
-	.is_due = krb5_is_due,
-	.has_ended = krb5_has_ended,
-	.wrap = krb5_wrap,
-	.unwrap = krb5_unwrap,
-	.close = krb5_close,
-};
+const struct nfs4r_security_ops nfs4r_security_krb5i = KRB5_OPS(NFS4R_SECURITY_KRB5I, "krb5i", krb5i_open);
+const struct nfs4r_security_ops nfs4r_security_krb5p = KRB5_OPS(NFS4R_SECURITY_KRB5P, "krb5p", krb5p_open);

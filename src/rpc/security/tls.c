@@ -2,8 +2,8 @@
 /*
  * Security flavour `tls`: TLS 1.3 by OpenSSL 3, over buffers in memory. The certificates of both sides are demanded.
  *
- * Happy path: tokens carry the handshake. From then on a record of the transport is sent as a few records of TLS, whose first four bytes of content are its length: so the
- * record comes out as it went in, and nobody on the way can cut one in two or make one of two, although the marks between records are not protected.
+ * Happy path: tokens carry the handshake. From then on a record of the transport is sent as a few records of TLS. The first four bytes of their content are its length.
+ * The marks between records are not protected, but that length is: nobody on the way can cut a record in two, or join two.
  *
  * Trust: a certificate is taken for the key in it, or for the authority that signed it; either is enough (tls_trust.c). What server it may speak for
  * is asked when the handshake is done (is_server).

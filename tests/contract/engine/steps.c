@@ -41,6 +41,21 @@ void expect_content(struct site *s, const struct nfs4r_oid *f, const char *want)
 	assert_memory_equal(got, want, len);
 }
 
+void each_makes_a_file(struct cluster *c, const char *name)
+{
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	char own[60];
+
+	for (int id = 1; id <= SITES; id++) {
+		snprintf(own, sizeof(own), "%s%d", name, id);
+		f = make_file(&c->site[id], &root, own, own);
+		assert_int_equal(site_commit(&c->site[id], &f), NFS4R_OK);
+		assert_int_equal(site_close(&c->site[id], &f), NFS4R_OK);
+		for (int at = 1; at <= SITES; at++)
+			expect_content(&c->site[at], &f, own);
+	}
+}
+
 __attribute__((format(printf, 3, 0))) static void run_shell(char *out, size_t len, const char *fmt, va_list ap)
 {
 	char cmd[800];

@@ -11,6 +11,8 @@ struct nfs4r_oid make(struct site *s, uint32_t type, const struct nfs4r_oid *dir
 struct nfs4r_oid make_file(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *text);
 void write_text(struct site *s, const struct nfs4r_oid *f, const char *text);
 void expect_content(struct site *s, const struct nfs4r_oid *f, const char *want);
+/* Each server of @c makes a file of that name and its number, commits and closes it, and all read it. */
+void each_makes_a_file(struct cluster *c, const char *name);
 
 /* What a shell says on standard output. */
 void shell(char *out, size_t len, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

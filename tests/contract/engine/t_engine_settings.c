@@ -80,21 +80,6 @@ static void until_all_have(struct cluster *c, const char *key, const char *value
 		fail_msg("server %d has another %s than %s", id, key, value);
 }
 
-static void all_work(struct cluster *c, const char *name)
-{
-	struct nfs4r_oid root = site_root(&c->site[1]), f;
-	char own[60];
-
-	for (int id = 1; id <= SITES; id++) {
-		snprintf(own, sizeof(own), "%s%d", name, id);
-		f = make_file(&c->site[id], &root, own, own);
-		assert_int_equal(site_commit(&c->site[id], &f), NFS4R_OK);
-		assert_int_equal(site_close(&c->site[id], &f), NFS4R_OK);
-		for (int at = 1; at <= SITES; at++)
-			expect_content(&c->site[at], &f, own);
-	}
-}
-
 struct client {
 	struct cluster *c;
 	_Atomic bool stop;
@@ -154,7 +139,7 @@ static void each_is_changed_under_load(void **state)
 	for (int i = 0; i < 1000 && !keys(c, 1).ends; i++)
 		pause_ms(10);
 	assert_true(keys(c, 1).ends);
-	all_work(c, "a");
+	each_makes_a_file(c, "a");
 	cluster_settle(c);
 }
 
@@ -173,8 +158,8 @@ static void a_file_that_differs_is_said_and_does_not_count(void **state)
 		wait_all_serve(c);
 		assert_true(value_is(c, id, "Durability", "majority", id > 1));
 		assert_int_equal(engine_durability(c->site[id].eng), NFS4R_DURABILITY_MAJORITY);
-		all_work(c, id == 1 ? "a" : id == 2 ? "b" :
-						      "c");
+		each_makes_a_file(c, id == 1 ? "a" : id == 2 ? "b" :
+							       "c");
 	}
 	cluster_settle(c);
 }

@@ -111,27 +111,12 @@ static void finish_is_done(struct cluster *c, int at)
 		fail_msg("server %d has protocol %u", id, settings(c, id).protocol);
 }
 
-/* Each server makes a file, and each reads it. */
-static void all_work(struct cluster *c, const char *name)
-{
-	struct nfs4r_oid root = site_root(&c->site[1]), f;
-	char own[60];
-
-	for (int id = 1; id <= SITES; id++) {
-		snprintf(own, sizeof(own), "%s%d", name, id);
-		f = make_file(&c->site[id], &root, own, own);
-		assert_int_equal(site_close(&c->site[id], &f), NFS4R_OK);
-		for (int at = 1; at <= SITES; at++)
-			expect_content(&c->site[at], &f, own);
-	}
-}
-
 static void replaced_put_back_and_finished(void **state)
 {
 	struct cluster *c = *state;
 	char name[20];
 
-	all_work(c, "a");
+	each_makes_a_file(c, "a");
 	for (int id = 1; id <= SITES; id++) {
 		replace(c, id, true);
 		expect(c, NFS4R_PROTOCOL_VERSION, NFS4R_DISK_FORMAT);
@@ -139,18 +124,18 @@ static void replaced_put_back_and_finished(void **state)
 		if (id < SITES)
 			finish_is_refused(c, 1, "install the new release there first");
 		snprintf(name, sizeof(name), "b%d-", id);
-		all_work(c, name);
+		each_makes_a_file(c, name);
 	}
 	replace(c, 2, false);
 	expect(c, NFS4R_PROTOCOL_VERSION, NFS4R_DISK_FORMAT);
 	assert_int_equal(spoken(c, 1, 2), NFS4R_PROTOCOL_VERSION);
 	assert_int_equal(spoken(c, 1, 3), NFS4R_PROTOCOL_REHEARSED);
-	all_work(c, "c");
+	each_makes_a_file(c, "c");
 	replace(c, 2, true);
 	finish_is_done(c, 3);
 	expect(c, NFS4R_PROTOCOL_REHEARSED, NFS4R_DISK_FORMAT_REHEARSED);
 	wait_all_serve(c);
-	all_work(c, "d");
+	each_makes_a_file(c, "d");
 	finish_is_refused(c, 2, "there is nothing to finish");
 	for (int id = 1; id <= SITES; id++)
 		replace(c, id, true);
@@ -171,7 +156,7 @@ static void the_old_release_is_refused_when_it_is_finished(void **state)
 	cluster_start(c, 3);
 	wait_all_serve(c);
 	finish_is_done(c, 1);
-	all_work(c, "a");
+	each_makes_a_file(c, "a");
 	cluster_stop(c, 3);
 	c->site[3].next_release = false;
 	assert_int_equal(cluster_try_start(c, 3, why), NFS4R_MISMATCH);
@@ -186,7 +171,7 @@ static void the_old_release_is_refused_when_it_is_finished(void **state)
 	c->site[3].next_release = true;
 	cluster_start(c, 3);
 	wait_all_serve(c);
-	all_work(c, "b");
+	each_makes_a_file(c, "b");
 }
 
 int main(void)

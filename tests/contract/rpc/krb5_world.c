@@ -74,21 +74,9 @@ void kerberos_question(struct world_server *s, nfs4r_server_id to, uint64_t numb
 
 enum nfs4r_status kerberos_entry(struct world_server *s, nfs4r_server_id to, uint64_t number, const char *text, uint32_t len)
 {
-	struct nfs4r_msg *m = calloc(1, sizeof(*m));
-	struct nfs4r_entry *e = nfs4r_entry_new();
-	size_t n = strlen(text);
+	struct nfs4r_msg *m = world_entry(number, text, strlen(text), len);
 	enum nfs4r_status st;
 
-	world_write(e, 1, number, len);
-	e->payload = nfs4r_buf_new(len);
-	for (uint32_t i = 0; i < len; i++)
-		e->payload->data[i] = (uint8_t)text[i % n];
-	m->type = NFS4R_MSG_ENTRIES;
-	m->entries.log = 1;
-	m->entries.end = number;
-	m->entries.n = 1;
-	m->entries.entries = malloc(sizeof(*m->entries.entries));
-	m->entries.entries[0] = e;
 	st = nfs4r_rpc_send(s->rpc, to, NFS4R_LANE_BULK, m);
 	nfs4r_msg_fini(m);
 	free(m);

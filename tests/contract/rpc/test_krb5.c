@@ -156,28 +156,17 @@ static void test_flavours_have_to_be_equal(void **state)
 	end(w);
 }
 
-static void start_fails(struct world *w, const char *text)
-{
-	struct nfs4r_rpc_events ev = { 0 };
-	struct nfs4r_rpc *rpc;
-	char why[NFS4R_WHY] = "";
-
-	assert_int_equal(nfs4r_rpc_start(&w->s[0].cfg, &ev, &rpc, why), NFS4R_BADCONFIG);
-	if (!strstr(why, text))
-		fail_msg("'%s' does not say '%s'", why, text);
-}
-
 static void test_configurations_that_prove_nothing_are_refused(void **state)
 {
 	struct world *w = kerberos_world(3, NFS4R_SECURITY_KRB5P);
 
 	strcpy(w->s[0].cfg.servers[2].host, w->s[0].cfg.servers[1].host);
-	start_fails(w, "servers 2 and 3 are both at 127.0.0.2");
+	world_start_fails(w, 0, "servers 2 and 3 are both at 127.0.0.2");
 	strcpy(w->s[0].cfg.krb5_principal[3], "nfs4r/third");
 	world_start(w, 0);
 	world_stop(w, 0);
 	strcpy(w->s[0].cfg.krb5_keytab, "krb5.keytab");
-	start_fails(w, "is not an absolute path");
+	world_start_fails(w, 0, "is not an absolute path");
 	end(w);
 }
 

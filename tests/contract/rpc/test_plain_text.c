@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What somebody who listens between two servers can read, of everything that they say. `none` and `krb5i` hide nothing, which shows that the listener hears; `tls` and `krb5p` hide
- * all of it: the bytes of files, names, the texts of symbolic links and names of extended attributes, what a view says (its secret, from which file handles are checked, included),
- * and what a HELLO tells of the program.
+ * What somebody who listens between two servers can read, of everything that they say. `none` and `krb5i` hide nothing, which shows that the listener hears. `tls` and `krb5p` hide
+ * everything.
  *
- * Each of these is marked with a text of eight bytes of its own. So eight bytes in the clear would be noticed, and no hundred megabytes of anything encrypted have such a text by chance.
+ * Looked for are bytes of files, names, texts of symbolic links and names of extended attributes. So is what a view says, with the secret that file handles are checked by, and what a
+ * HELLO tells of the program. Each of these is marked with a text of eight bytes of its own. So eight bytes in the clear would be noticed, and no hundred megabytes of anything encrypted have such a text by chance.
  */
 #include <sched.h>
 #include <stdio.h>

@@ -430,18 +430,6 @@ static void test_many_strangers(void **state)
 	free(w);
 }
 
-static void start_fails(struct world *w, uint32_t i, const char *text)
-{
-	struct nfs4r_rpc_events ev = { 0 };
-	struct nfs4r_rpc *rpc;
-	char why[NFS4R_WHY] = "";
-
-	assert_int_equal(nfs4r_rpc_start(&w->s[i].cfg, &ev, &rpc, why), NFS4R_BADCONFIG);
-	assert_null(rpc);
-	if (!strstr(why, text))
-		fail_msg("'%s' does not say '%s'", why, text);
-}
-
 /* A server that is held found its port free, and disturbs nobody; when it begins it is as any other. */
 static void test_held_until_it_begins(void **state)
 {
@@ -461,9 +449,9 @@ static void test_held_until_it_begins(void **state)
 	world_wait_all_up(w);
 	assert_int_equal(nfs4r_rpc_begin(w->s[1].rpc, why), NFS4R_OK);
 	world_stop(w, 1);
-	start_fails(w, 0, "cannot listen on 127.0.0.1"); /* held or not, a port that is in use is found at once */
+	world_start_fails(w, 0, "cannot listen on 127.0.0.1"); /* held or not, a port that is in use is found at once */
 	w->s[0].cfg.paused = true;
-	start_fails(w, 0, "cannot listen on 127.0.0.1");
+	world_start_fails(w, 0, "cannot listen on 127.0.0.1");
 	world_start(w, 1);
 	fd = raw_listen(&w->s[1].cfg.servers[1]); /* somebody is quicker */
 	if (fd >= 0)
@@ -479,27 +467,27 @@ static void test_bad_configuration(void **state)
 	struct world *w = two();
 
 	world_start(w, 0);
-	start_fails(w, 0, "cannot listen on 127.0.0.1"); /* in use */
+	world_start_fails(w, 0, "cannot listen on 127.0.0.1"); /* in use */
 	w->s[1].cfg.self = 5;
-	start_fails(w, 1, "not in the server list");
+	world_start_fails(w, 1, "not in the server list");
 	w->s[1].cfg.self = 2;
 	w->s[1].cfg.servers[0].id = 2;
-	start_fails(w, 1, "occurs twice");
+	world_start_fails(w, 1, "occurs twice");
 	w->s[1].cfg.servers[0].id = 0;
-	start_fails(w, 1, "needs an id");
+	world_start_fails(w, 1, "needs an id");
 	w->s[1].cfg.servers[0] = w->s[1].cfg.servers[1];
 	w->s[1].cfg.servers[0].id = 1;
-	start_fails(w, 1, "same address");
+	world_start_fails(w, 1, "same address");
 	strcpy(w->s[1].cfg.servers[0].host, "127.0.0.1");
 	strcpy(w->s[1].cfg.servers[1].host, "no such host");
-	start_fails(w, 1, "cannot be resolved");
+	world_start_fails(w, 1, "cannot be resolved");
 	strcpy(w->s[1].cfg.servers[1].host, "192.0.2.1"); /* not of this machine */
-	start_fails(w, 1, "cannot listen");
+	world_start_fails(w, 1, "cannot listen");
 	w->s[1].cfg.nservers = 0;
-	start_fails(w, 1, "servers are configured");
+	world_start_fails(w, 1, "servers are configured");
 	w->s[1].cfg.nservers = 2;
 	w->s[1].cfg.security = 9;
-	start_fails(w, 1, "security flavour 9");
+	world_start_fails(w, 1, "security flavour 9");
 	world_fini(w);
 	free(w);
 }

@@ -27,19 +27,9 @@ static void send_question(struct world_server *s, nfs4r_server_id to, uint64_t n
 static enum nfs4r_status send_entry(struct world_server *s, nfs4r_server_id to, uint64_t number,
 				    uint32_t payload)
 {
-	struct nfs4r_msg *m = calloc(1, sizeof(*m));
-	struct nfs4r_entry *e = nfs4r_entry_new();
+	struct nfs4r_msg *m = world_entry(number, &(uint8_t){ (uint8_t)number }, 1, payload);
 	enum nfs4r_status st;
 
-	world_write(e, 1, number, payload);
-	e->payload = nfs4r_buf_new(payload);
-	memset(e->payload->data, (int)number, payload);
-	m->type = NFS4R_MSG_ENTRIES;
-	m->entries.log = 1;
-	m->entries.end = number;
-	m->entries.n = 1;
-	m->entries.entries = malloc(sizeof(*m->entries.entries));
-	m->entries.entries[0] = e;
 	st = nfs4r_rpc_send(s->rpc, to, NFS4R_LANE_BULK, m);
 	nfs4r_msg_fini(m);
 	free(m);

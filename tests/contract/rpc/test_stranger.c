@@ -278,17 +278,6 @@ static void test_a_server_that_calls_from_any_port_is_told(void **state)
 	free(w);
 }
 
-static void start_fails(struct world *w, const char *text)
-{
-	struct nfs4r_rpc_events ev = { 0 };
-	struct nfs4r_rpc *rpc;
-	char why[NFS4R_WHY] = "";
-
-	assert_int_equal(nfs4r_rpc_start(&w->s[0].cfg, &ev, &rpc, why), NFS4R_BADCONFIG);
-	if (!strstr(why, text))
-		fail_msg("'%s' does not say '%s'", why, text);
-}
-
 static void write_file(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "w");
@@ -306,10 +295,10 @@ static void test_ports_that_protect_nobody_are_refused(void **state)
 	char why[NFS4R_WHY] = "";
 
 	w->s[0].cfg.servers[1].port = 20490;
-	start_fails(w, "server 2 listens on port 20490, which every user of its machine can use: write Port = 294");
+	world_start_fails(w, 0, "server 2 listens on port 20490, which every user of its machine can use: write Port = 294");
 	w->s[0].cfg.servers[1].port = NFS4R_PORT_DEFAULT;
 	write_file(first, "290");
-	start_fails(w, "sysctl net.ipv4.ip_unprivileged_port_start=1024");
+	world_start_fails(w, 0, "sysctl net.ipv4.ip_unprivileged_port_start=1024");
 	write_file(first, "1024");
 	world_start(w, 0);
 	next.n = 2;

@@ -9,7 +9,7 @@
 
 #include "contract/rpc/fake.h"
 #include "contract/rpc/flips.h"
-#include "contract/rpc/pki.h"
+#include "contract/rpc/pki_world.h"
 #include "contract/rpc/proxy.h"
 #include "contract/rpc/traffic.h"
 
@@ -56,17 +56,7 @@ static int keys_free(void **state)
 /* Server with index @i shows a certificate of the key @of from now on. */
 static void show_one(struct world *w, uint32_t i, uint32_t of, const struct pki_cert *says)
 {
-	struct nfs4r_rpc_config *cfg = &w->s[i].cfg;
-	X509 *cert = pki_sign(keys[of], says);
-	char name[32];
-
-	snprintf(name, sizeof(name), "cert%u", i);
-	snprintf(cfg->tls_certificate, sizeof(cfg->tls_certificate), "%s", pki_path(name));
-	snprintf(name, sizeof(name), "key%u", i);
-	snprintf(cfg->tls_key, sizeof(cfg->tls_key), "%s", pki_path(name));
-	pki_save_key(cfg->tls_key, keys[of], 0600);
-	pki_save_cert(cfg->tls_certificate, cert, NULL);
-	X509_free(cert);
+	pki_world_show(w, i, keys[of], says);
 }
 
 static void show(struct world *w, uint32_t i, uint32_t of)

@@ -31,18 +31,9 @@ void traffic_question(struct traffic *t)
 
 void traffic_entry(struct traffic *t, uint32_t payload)
 {
-	struct nfs4r_msg *m = calloc(1, sizeof(*m));
-	struct nfs4r_entry *e = nfs4r_entry_new();
+	uint64_t number = ++t->entries;
+	struct nfs4r_msg *m = world_entry(number, &(uint8_t){ (uint8_t)number }, 1, payload);
 
-	world_write(e, 1, ++t->entries, payload);
-	e->payload = nfs4r_buf_new(payload);
-	memset(e->payload->data, (int)t->entries, payload);
-	m->type = NFS4R_MSG_ENTRIES;
-	m->entries.log = 1;
-	m->entries.end = t->entries;
-	m->entries.n = 1;
-	m->entries.entries = malloc(sizeof(*m->entries.entries));
-	m->entries.entries[0] = e;
 	send_it(t, NFS4R_LANE_BULK, m);
 	t->bytes += payload;
 	nfs4r_msg_fini(m);

@@ -191,6 +191,18 @@ void world_start(struct world *w, uint32_t i)
 		fail_msg("server %u: %s", i + 1, why);
 }
 
+void world_start_fails(struct world *w, uint32_t i, const char *text)
+{
+	struct nfs4r_rpc_events ev = { 0 };
+	struct nfs4r_rpc *rpc;
+	char why[NFS4R_WHY] = "";
+
+	assert_int_equal(nfs4r_rpc_start(&w->s[i].cfg, &ev, &rpc, why), NFS4R_BADCONFIG);
+	assert_null(rpc);
+	if (!strstr(why, text))
+		fail_msg("'%s' does not say '%s'", why, text);
+}
+
 void world_stop(struct world *w, uint32_t i)
 {
 	nfs4r_rpc_stop(w->s[i].rpc);
@@ -305,4 +317,22 @@ void world_write(struct nfs4r_entry *e, nfs4r_server_id log, nfs4r_lsn lsn, uint
 	e->parts[0].after = 1;
 	e->parts[0].len = len;
 	nfs4r_oid_make(&e->parts[0].oid, log, 1, 1);
+}
+
+struct nfs4r_msg *world_entry(uint64_t number, const void *bytes, size_t n, uint32_t len)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+	struct nfs4r_entry *e = nfs4r_entry_new();
+
+	world_write(e, 1, number, len);
+	e->payload = nfs4r_buf_new(len);
+	for (uint32_t i = 0; i < len; i++)
+		e->payload->data[i] = ((const uint8_t *)bytes)[i % n];
+	m->type = NFS4R_MSG_ENTRIES;
+	m->entries.log = 1;
+	m->entries.end = number;
+	m->entries.n = 1;
+	m->entries.entries = malloc(sizeof(*m->entries.entries));
+	m->entries.entries[0] = e;
+	return m;
 }

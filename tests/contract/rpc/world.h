@@ -42,6 +42,7 @@ struct world {
 void world_init(struct world *w, uint32_t n);
 void world_start(struct world *w, uint32_t i);
 void world_stop(struct world *w, uint32_t i);
+void world_start_fails(struct world *w, uint32_t i, const char *text); /* its configuration is refused, and @text is in the reason */
 void world_start_all(struct world *w);
 /* Waits until everybody is up with everybody. */
 void world_wait_all_up(struct world *w);
@@ -85,5 +86,7 @@ bool raw_closed(int fd, int timeout_ms);
 
 /* A WRITE of @len bytes, which the caller may add, into a zeroed entry. */
 void world_write(struct nfs4r_entry *e, nfs4r_server_id log, nfs4r_lsn lsn, uint64_t len);
+/* ENTRIES with such a write, of log 1, and @len bytes of payload: the @n bytes over and over. The caller's to end (nfs4r_msg_fini, free). */
+struct nfs4r_msg *world_entry(uint64_t number, const void *bytes, size_t n, uint32_t len);
 
 #endif
