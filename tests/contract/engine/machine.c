@@ -104,3 +104,10 @@ void cluster_kill(struct cluster *c, int id)
 	power_off(&c->site[id]);
 	come_back_as_then(&c->site[id], 0, false);
 }
+
+bool site_journal_is_synced(struct site *s)
+{
+	struct nfs4r_journal *j = &s->eng->store->jnl;
+
+	return atomic_load(&j->synced) == atomic_load(&j->tail);
+}

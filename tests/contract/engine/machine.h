@@ -13,4 +13,6 @@ void cluster_lose_power(struct cluster *c, nfs4r_servers which, unsigned seed);
 /* The process of this server ends at one moment, and its machine goes on. It is not started again. */
 void cluster_kill(struct cluster *c, int id);
 
+bool site_journal_is_synced(struct site *s); /* as far as it goes */
+
 #endif

@@ -143,6 +143,8 @@ static void test_two_versions_apart(void **state)
 	w->s[1].cfg.protocol = next;
 	world_start_all(w);
 	world_wait(&w->s[1], w_s->up[1] && w_s->up[3]);
+	for (int i = 0; i < 2; i++) /* they hear of it after server 2, or before */
+		world_wait(&w->s[2 * i], w_s->up[2]);
 	speak(w, 2, 3, NFS4R_PROTOCOL_REHEARSED);
 	speak(w, 1, 2, NFS4R_PROTOCOL_VERSION);
 	for (int i = 0; i < 2; i++)
