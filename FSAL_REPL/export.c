@@ -238,6 +238,7 @@ static void export_free(struct repl_export *exp)
 	repl_verifier_fini(exp);
 	repl_upcalls_fini(exp);
 	repl_restart_fini(exp);
+	repl_locks_fini(exp);
 	PTHREAD_COND_destroy(&exp->arrive);
 	PTHREAD_MUTEX_destroy(&exp->arrive_lock);
 	PTHREAD_RWLOCK_destroy(&exp->gate);
@@ -278,6 +279,10 @@ fsal_status_t repl_create_export(struct fsal_module *fsal, void *node, struct co
 	if (FSAL_IS_ERROR(st))
 		return st;
 	exp = export_new(fsal, up_ops);
+	if (!repl_locks_init(exp, repl_module.cfg.lock_max)) {
+		st = refuse("there is no memory for the table of locks");
+		goto free;
+	}
 	if (exp->dir_fd < 0) {
 		st = refuse("its Path cannot be opened as a directory");
 		goto free;
@@ -297,9 +302,15 @@ fsal_status_t repl_create_export(struct fsal_module *fsal, void *node, struct co
 		st = fsalstat(ERR_FSAL_INVAL, EINVAL);
 		goto stop;
 	}
+	if (!repl_locks_start(exp)) {
+		st = refuse("a thread cannot be started");
+		goto detach;
+	}
 	repl_module.exp = exp;
 	unwise_above();
 	return st;
+detach:
+	fsal_detach_export(fsal, &exp->export.exports);
 stop:
 	repl_export_stop(exp);
 release_sub:

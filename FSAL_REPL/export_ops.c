@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What Ganesha asks an export. Limits and free space are the smallest of all servers (log 4.12), the rest of both the sub-FSAL's; features are answered here one by one, so
- * that nothing slips through which a replicated volume cannot keep (delegations, pNFS, referrals, own grace).
+ * that nothing slips through which a replicated volume cannot keep (delegations, pNFS, referrals, own grace). Locks are our own (locks.c), so that requests can wait.
  * The write verifier is the engine's: it changes whenever unstable data may have died behind this server.
  */
 #include "repl.h"
@@ -50,7 +50,6 @@ static bool fs_supports(struct fsal_export *e, fsal_fsinfo_options_t option)
 	case fso_pnfs_ds_supported:
 	case fso_pnfs_mds_supported:
 	case fso_grace_method:
-	case fso_lock_support_async_block:
 	case fso_compute_readdir_cookie:
 	case fso_whence_is_name:
 	case fso_rename_changes_key:
@@ -61,6 +60,8 @@ static bool fs_supports(struct fsal_export *e, fsal_fsinfo_options_t option)
 	case fso_unique_handles:
 	case fso_xattr_support:
 	case fso_cansettime:
+	case fso_lock_support:
+	case fso_lock_support_async_block:
 		return true;
 	default:
 		REPL_SUBCALL(repl_export(e), yes = SUB(e)->exp_ops.fs_supports(SUB(e), option));

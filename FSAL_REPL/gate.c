@@ -76,6 +76,7 @@ void repl_export_stop(struct repl_export *exp)
 
 	__atomic_store_n(&exp->ended, true, __ATOMIC_RELEASE);
 	repl_restart_end(exp);
+	repl_locks_end(exp);
 	eng = repl_gate_close(exp);
 	if (eng != NULL)
 		nfs4r_engine_stop(eng); /* its threads may be in our callbacks: no lock held */

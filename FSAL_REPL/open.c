@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Opens and closes. An open state belongs to this server alone: file descriptor, share reservation and
- * locks live in the sub-FSAL under Ganesha's state_t. What the volume has to hear is
+ * Opens and closes. An open state belongs to this server alone: file descriptor and share reservation live
+ * in the sub-FSAL under Ganesha's state_t, locks in a table (locks.c). What the volume has to hear is
  *  - that a file is made: one CREATE operation, which for a local primary executes the sub-FSAL's own open2
  *    with the client's state, so that descriptor and reservation are right from the start;
  *  - that it is cut to nothing (O_TRUNC): a SETATTR operation, once the open itself was allowed;
@@ -577,32 +577,4 @@ fsal_status_t repl_close2(struct fsal_obj_handle *h, struct state_t *state)
 		__atomic_fetch_sub(&obj->opens, 1, __ATOMIC_RELAXED);
 	repl_close_over(state);
 	return st;
-}
-
-/*
- * Ganesha's own list has the locks of all clients of this server, and refuses what is in the way before it comes here; below, they become locks of the local file, for programs on
- * the server's machine. While the file is not here ("pending", or removed before it came) nobody there can have locked it, so the list alone decides.
- *
- * DELAY would be wrong: for FSAL_VFS that is what fcntl() says of a lock that another one holds, and Ganesha makes DENIED of it, for LOCKU, too
- * (state_error_convert() in state_misc.c).
- */
-fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
-			    fsal_lock_param_t *request, fsal_lock_param_t *conflict)
-{
-	struct repl_export *exp = repl_cur_export();
-	struct repl_obj *obj = repl_obj(h);
-	struct fsal_obj_handle *sub;
-	fsal_status_t st;
-
-	repl_state_moved(exp, obj, state);
-	sub = repl_obj_sub(exp, obj, &st);
-	if (sub != NULL) {
-		REPL_SUBCALL(exp, st = sub->obj_ops->lock_op2(sub, state, owner, op, request, conflict));
-		return st;
-	}
-	if (st.major != ERR_FSAL_DELAY && __atomic_load_n(&obj->opens, __ATOMIC_RELAXED) == 0 && op != FSAL_OP_UNLOCK)
-		return st;
-	if (conflict != NULL)
-		*conflict = (fsal_lock_param_t){ .lock_type = FSAL_NO_LOCK };
-	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }

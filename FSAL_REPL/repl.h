@@ -3,7 +3,7 @@
  * FSAL_REPL, private header: a stackable FSAL that translates between Ganesha and the engine.
  *
  *   Ganesha (SAL, MDCACHE)  ->  FSAL_REPL  ->  engine  ->  lops (lops_*.c)  ->  sub-FSAL
- *                                    \---- local reads, opens, locks ------->   sub-FSAL
+ *                                    \---- local reads, opens -------------->   sub-FSAL
  *
  * Above us objects are known by OID only, below us by the sub-FSAL's handles. No protocol of the
  * volume lives here: who may do what is the engine's business. docs/decisions/0003-fsal-repl.md.
@@ -27,6 +27,7 @@
 
 struct repl_export;
 struct repl_attr_cache;
+struct repl_locks;
 struct repl_written;
 
 /* ---- module (main.c, config.c) ---- */
@@ -73,6 +74,7 @@ struct repl_export {
 	struct repl_written *written; /* under written_lock; verifier.c */
 	pthread_mutex_t arrive_lock;
 	uint32_t moved; /* atomic: counts local handles that were replaced (moved.c) */
+	struct repl_locks *locks; /* locks.c */
 	pthread_cond_t arrive; /* an object changed by a peer's update: it may have appeared here */
 };
 
@@ -409,8 +411,6 @@ fsal_openflags_t repl_status2(struct fsal_obj_handle *h, struct state_t *state);
 fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags);
 fsal_status_t repl_close(struct fsal_obj_handle *h);
 fsal_status_t repl_close2(struct fsal_obj_handle *h, struct state_t *state);
-fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
-			    fsal_lock_param_t *request, fsal_lock_param_t *conflict);
 void repl_read2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, struct fsal_io_arg *arg, void *caller);
 void repl_write2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, struct fsal_io_arg *arg, void *caller);
 fsal_status_t repl_commit2(struct fsal_obj_handle *h, off_t off, size_t len);
@@ -552,6 +552,15 @@ void repl_identity_conf(const struct gsh_export *export, char *out, size_t len);
 void repl_kerberos_watch(void);
 void repl_kerberos_unwatch(void); /* before the module goes */
 const char *repl_kerberos_remedy(const char *why); /* what GSSAPI said */
+
+/* ---- byte-range locks (locks.c); its thread, between start and end, tells waiters that they may ask again ---- */
+
+bool repl_locks_init(struct repl_export *exp, uint32_t max); /* at most so many, with those that wait. False: no memory */
+bool repl_locks_start(struct repl_export *exp);
+void repl_locks_end(struct repl_export *exp); /* nobody is told any more; blocks for the call that is under way */
+void repl_locks_fini(struct repl_export *exp);
+fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
+			    fsal_lock_param_t *request, fsal_lock_param_t *conflict);
 
 /* ---- upcalls (upcalls.c) ---- */
 

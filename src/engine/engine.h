@@ -26,6 +26,7 @@ struct nfs4r_config {
 	enum nfs4r_directory_reads directory_reads;
 	bool import; /* take what is in the exported directory into the volume at the first start */
 	uint32_t op_wait_ms; /* longest wait of an operation before NFS4ERR_DELAY */
+	uint32_t lock_max; /* byte-range locks of this server's clients, with those that wait; the caller's to keep */
 	uint32_t waiting_max; /* so many threads of the caller may wait for other servers at a time, the rest hears DELAY at once (wait_limit.c); 0 = any number */
 	uint32_t close_wait_ms; /* longest wait of a CLOSE for the others' acks */
 	uint32_t stop_wait_ms; /* longest wait of a stop until everybody knows that this server controls nothing any more (control 7.12); 0 = none */
