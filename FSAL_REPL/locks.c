@@ -192,6 +192,41 @@ void repl_locks_fini(struct repl_export *exp)
 	gsh_free(l);
 }
 
+/* ---- looking ---- */
+
+struct walk {
+	void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t age_ms);
+	void *arg;
+	uint64_t now;
+};
+
+static void with_age(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
+{
+	const struct walk *w = arg;
+
+	w->fn(w->arg, oid, lock, state, w->now - since_ms);
+}
+
+void repl_locks_walk(struct repl_export *exp, const struct nfs4r_oid *oid,
+		     void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t age_ms), void *arg)
+{
+	struct walk w = { .fn = fn, .arg = arg };
+
+	PTHREAD_MUTEX_lock(&exp->locks->lock);
+	w.now = now_ms();
+	nfs4r_locks_walk(exp->locks->table, oid, with_age, &w);
+	PTHREAD_MUTEX_unlock(&exp->locks->lock);
+}
+
+void repl_lops_count_locks(void *ctx, struct nfs4r_locks_count *out)
+{
+	struct repl_export *exp = ctx;
+
+	PTHREAD_MUTEX_lock(&exp->locks->lock);
+	*out = nfs4r_locks_count(exp->locks->table);
+	PTHREAD_MUTEX_unlock(&exp->locks->lock);
+}
+
 /* ---- what Ganesha asks for ---- */
 
 static void say_full(struct repl_locks *l, const struct nfs4r_oid *oid)

@@ -241,4 +241,6 @@ const struct nfs4r_lops repl_lops = {
 	.changed = repl_lops_changed,
 	.again = repl_lops_again,
 	.moved = repl_lops_moved,
+	.locks = repl_lops_locks,
+	.count_locks = repl_lops_count_locks,
 };

@@ -559,6 +559,11 @@ bool repl_locks_init(struct repl_export *exp, uint32_t max); /* at most so many,
 bool repl_locks_start(struct repl_export *exp);
 void repl_locks_end(struct repl_export *exp); /* nobody is told any more; blocks for the call that is under way */
 void repl_locks_fini(struct repl_export *exp);
+/* As nfs4r_locks_walk(); what @fn gets is how long ago something was granted, or asked for. @fn must not ask for locks. */
+void repl_locks_walk(struct repl_export *exp, const struct nfs4r_oid *oid,
+		     void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t age_ms), void *arg);
+void repl_lops_count_locks(void *ctx, struct nfs4r_locks_count *out);
+uint32_t repl_lops_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_lock_info *out, uint32_t max); /* lock_report.c */
 fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
 			    fsal_lock_param_t *request, fsal_lock_param_t *conflict);
 

@@ -64,7 +64,7 @@ void table_print(struct table *t, FILE *out); /* and free */
 
 int ctl_print_json(const json_t *a); /* one line on standard output; returns CTL_OK */
 
-/* ---- show.c, show_controls.c, show_stats.c, show_verify.c ---- */
+/* ---- show.c, show_controls.c, show_locks.c, show_stats.c, show_verify.c ---- */
 
 struct show_filter { /* all zero: the whole answer */
 	bool deep; /* controls: deep and deep+ */
@@ -79,6 +79,7 @@ void show_servers(const json_t *a, FILE *out);
 bool show_controls(const json_t *a, const struct show_filter *f, FILE *out);
 bool controls_know(const json_t *a, unsigned server); /* the answer to `controls` has that server among the volume's */
 bool show_stats(const json_t *a, FILE *out);
+bool show_locks(const json_t *a, FILE *out); /* false: the answer has no list of locks */
 
 struct show_verify {
 	FILE *out, *bar; /* bar NULL: no progress */

@@ -29,6 +29,7 @@ static const char usage_text[] =
 	"  status         show the state of this server, its log, and its peers' replication lag\n"
 	"  health         print one line for a monitoring system: does the server serve, and is anything wrong?\n"
 	"  controls       list which server controls what, and which operations wait\n"
+	"  locks [PATH]   list which clients of this server have byte-range locks, of PATH or of all files, and which wait\n"
 	"  stats          show counters and latencies since the start\n"
 	"  verify [PATH]  compare all servers' copies below PATH of the volume (default /)\n"
 	"  repair [PATH]  make this server's copy below PATH equal to the others' while clients work\n"
@@ -251,13 +252,13 @@ static int check_words(const struct options *o, int left, char **args)
 	static const struct {
 		const char *name;
 		int words;
-	} commands[] = { { "status", 1 }, { "controls", 1 }, { "verify", 2 }, { "repair", 2 }, { "stats", 1 }, { "abandon", 2 }, { "health", 1 } };
+	} commands[] = { { "status", 1 }, { "controls", 1 }, { "locks", 2 }, { "verify", 2 }, { "repair", 2 }, { "stats", 1 }, { "abandon", 2 }, { "health", 1 } };
 	static const struct {
 		const char *before, *name;
 	} renamed[] = { { "give-up", "abandon" }, { "reconfigure", "force-reconfigure" } };
 
 	if (!*o->cmd)
-		return ctl_complain("a command is missing: status, health, controls, stats, verify, repair, abandon, get, set, server, key, upgrade or force-reconfigure; see nfs4rctl --help");
+		return ctl_complain("a command is missing: status, health, controls, locks, stats, verify, repair, abandon, get, set, server, key, upgrade or force-reconfigure; see nfs4rctl --help");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(o->cmd, commands[i].name))
 			continue;
@@ -411,7 +412,7 @@ static int parse(int argc, char **argv, struct options *o)
 static int run_simple(struct ctl_conn *c, const struct options *o)
 {
 	char why[CTL_WHY];
-	json_t *a = ctl_ask(c, o->cmd, NULL, PATIENCE_S, why) ? ctl_next(c, why) : NULL;
+	json_t *a = ctl_ask(c, o->cmd, strcmp(o->cmd, "locks") == 0 ? o->path : NULL, PATIENCE_S, why) ? ctl_next(c, why) : NULL;
 	int rc = CTL_OK;
 
 	if (!a)
@@ -429,6 +430,8 @@ static int run_simple(struct ctl_conn *c, const struct options *o)
 	else if (!o->json && strcmp(o->cmd, "controls") == 0 && !show_controls(a, &o->filter, stdout))
 		rc = ctl_complain(o->filter.waiting ? "the answer has no list of operations: the server may be older than this tool" :
 						      "the answer has no list of controls");
+	else if (!o->json && strcmp(o->cmd, "locks") == 0 && !show_locks(a, stdout))
+		rc = ctl_complain("the answer has no list of locks");
 	else if (!o->json && strcmp(o->cmd, "stats") == 0 && !show_stats(a, stdout))
 		rc = ctl_complain("the answer has no counters");
 	json_decref(a);

@@ -352,6 +352,17 @@ static void show_log(const json_t *a, FILE *out)
 	line(out, "own log", text);
 }
 
+static void show_lock_counts(const json_t *l, FILE *out)
+{
+	char b1[FORMAT_LEN], b2[FORMAT_LEN], b3[FORMAT_LEN], text[250];
+
+	if (!json_is_object(l) || (get_num(l, "held") == 0 && get_num(l, "waiting") == 0))
+		return;
+	snprintf(text, sizeof(text), "%s of this server's clients in %s file%s, and %s that wait (at most %" PRIu64 ")", format_count(b1, get_num(l, "held")), format_count(b2, get_num(l, "files")),
+		 get_num(l, "files") == 1 ? "" : "s", format_count(b3, get_num(l, "waiting")), get_num(l, "max"));
+	line(out, "locks", text);
+}
+
 static void show_stores(const json_t *a, FILE *out)
 {
 	const json_t *j = json_object_get(a, "journal"), *c = json_object_get(a, "controls");
@@ -359,6 +370,7 @@ static void show_stores(const json_t *a, FILE *out)
 
 	snprintf(text, sizeof(text), "%s own, %s of other servers", format_count(b1, get_num(c, "own")), format_count(b2, get_num(c, "foreign")));
 	line(out, "controls", text);
+	show_lock_counts(json_object_get(a, "locks"), out);
 	snprintf(text, sizeof(text), "%s in %" PRIu64 " segment%s, %s rows since the last checkpoint (%" PRIu64 " ms)",
 		 format_bytes(b1, (double)get_num(j, "bytes")), get_num(j, "segments"), get_num(j, "segments") == 1 ? "" : "s",
 		 format_count(b2, get_num(j, "rows_dirty")), get_num(j, "last_checkpoint_ms"));

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/locks.h"
 #include "base/op.h"
 
 struct nfs4r_lhandle {
@@ -31,6 +32,16 @@ static inline void nfs4r_entry_set_handle(struct nfs4r_entry *e, const struct nf
 	e->handle_len = h->len;
 	memcpy(e->handle, h->b, h->len);
 }
+
+/* A byte-range lock of a client of this server, or its request that waits for one. */
+struct nfs4r_lock_info {
+	struct nfs4r_oid oid;
+	struct nfs4r_lock lock;
+	enum nfs4r_lock_state state;
+	uint64_t age_ms; /* since it was granted, or asked for */
+	char client[128]; /* the name that the client gives itself, any bytes but NUL; empty: not known */
+	char address[64]; /* of the client; empty: not known */
+};
 
 enum nfs4r_was {
 	NFS4R_WAS_IMMUTABLE = 1,
@@ -103,6 +114,10 @@ struct nfs4r_lops {
 	void (*changed)(void *ctx, const struct nfs4r_oid *oid, bool is_dir);
 	/* The object has another local handle from now on, since what the old one led to was removed behind NFS (self_heal.c). May be NULL. */
 	void (*moved)(void *ctx, const struct nfs4r_oid *oid);
+	/* The locks of this server's clients, of @oid or (NULL) of all files: the first @max into @out. Returns how many there are. NULL: the engine's caller keeps none. */
+	uint32_t (*locks)(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_lock_info *out, uint32_t max);
+	/* How many there are; with the one before. */
+	void (*count_locks)(void *ctx, struct nfs4r_locks_count *out);
 };
 
 #endif

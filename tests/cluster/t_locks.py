@@ -55,6 +55,24 @@ def a_waiter_is_killed(b, version):
     return f'first {r["first"]:.2f} s, the one behind the killed {r["second"]:.2f} s'
 
 
+def reported(b, version):
+    """Who has the lock and who waits, by nfs4rctl, while they do."""
+    path = f'report-{version}'
+    waiters = b.start_py(1, 'lock_worker.py', 'order', f'{DIR}/{path}', '6')
+
+    def seen():
+        r = b.ctl(1, '--json', 'locks', f'/locks/{path}')
+        rows = json.loads(r.stdout)['locks'] if r.returncode == 0 else []
+        return len({row['state'] for row in rows}) > 1 and rows
+    rows = bed.eventually(20, seen, 'nfs4rctl locks shows no holder with a waiter', 0.1)
+    waiters.communicate(timeout=60)
+    row = rows[0]
+    bed.expect([r['state'] for r in rows] == ['held'] + ['waiting'] * (len(rows) - 1), f'{rows}')
+    bed.expect((row['path'], row['type'], row['start'], row['length'], row['address']) == (f'/locks/{path}', 'write', 0, None, '10.0.1.2'), f'{row}')
+    bed.expect(row['client'].startswith('Linux NFSv4'), f'{row}')
+    return f'{row["client"]}, {len(rows) - 1} waiting'
+
+
 def main():
     report = bed.Report('locks')
     with bed.Bed.own('--sites', '1', '--rtt', '0.1ms') as b:
@@ -69,6 +87,8 @@ def main():
                 report.check(f'{v}: a lock is handed over', handed_over, b, v)
                 report.check(f'{v}: first come, first served', in_order, b, v)
                 report.check(f'{v}: a waiter is killed', a_waiter_is_killed, b, v)
+                if not bed.STOCK:
+                    report.check(f'{v}: who has a lock, and who waits', reported, b, v)
         report.check('servers live', b.servers_alive)
     sys.exit(report.status())
 

@@ -9,6 +9,8 @@
  *   ctl_servers.c  who the servers are; adding one, taking one out
  *   ctl_keys.c     by which keys they know each other; changing one
  *   ctl_controls.c controls and waiting operations as JSON
+ *   ctl_locks.c    byte-range locks of this server's clients as JSON
+ *   ctl_paths.c    paths of objects
  *   ctl_stats.c    counters and latencies as JSON
  *   ctl_lag.c      how old is what a peer has not applied. Pure
  *   verify.c       asking side of `verify`: the walk, the peers, the comparison
@@ -31,6 +33,7 @@
 
 #define CTL_REQUEST_MAX 65536 /* bytes of one request line */
 #define CTL_CONTROLS_MAX 10000 /* rows of one `controls` answer */
+#define CTL_LOCKS_MAX 10000 /* rows of one `locks` answer */
 #define CTL_WAITING_MAX 1000 /* waiting operations of one `controls` answer */
 #define CTL_CLIENTS_MAX 32 /* connections at the same time */
 #define CTL_PATH_MAX (64u << 10) /* bytes of a path that is shown or given */
@@ -132,9 +135,16 @@ const char *admin_flavour(enum nfs4r_security flavour); /* its word in the confi
 /* Each takes eng->lock for a moment only. NULL when out of memory. */
 json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);
 json_t *admin_report_controls(struct nfs4r_engine *eng);
+json_t *admin_report_locks(struct nfs4r_engine *eng, const json_t *req);
+json_t *admin_locks_json(struct nfs4r_engine *eng); /* how many, for status; null: this server's are not kept here */
 json_t *admin_report_stats(struct nfs4r_engine *eng);
 json_t *admin_report_journal(struct nfs4r_engine *eng);
 json_t *admin_retention_json(struct nfs4r_engine *eng); /* what is kept for servers that are away (ctl_retention.c) */
+struct ctl_paths; /* what was found for one answer */
+struct ctl_paths *admin_paths_new(struct nfs4r_engine *eng); /* NULL: no memory */
+struct nfs4r_engine *admin_paths_engine(const struct ctl_paths *pf);
+json_t *admin_path_json(struct ctl_paths *pf, const struct nfs4r_oid *oid); /* null: not found, or too much was looked at. Reads the store */
+void admin_paths_free(struct ctl_paths *pf);
 /* A JSON string of a name, or of a line with names in it, as base/text.h writes them. NULL when out of memory. */
 json_t *admin_json_text(const char *s);
 

@@ -228,13 +228,15 @@ static bool handle(struct client *cl, const char *line, size_t len)
 		snprintf(text, sizeof(text), "not JSON: %.200s", err.text);
 		go_on = emit_error(cl, text);
 	} else if (!cmd) {
-		go_on = emit_error(cl, "a request is an object with \"cmd\": status, controls, verify, repair, stats, servers, add-server, remove-server, keys, set-keys, finish-upgrade, settings, set, force-reconfigure or abandon");
+		go_on = emit_error(cl, "a request is an object with \"cmd\": status, controls, locks, verify, repair, stats, servers, add-server, remove-server, keys, set-keys, finish-upgrade, settings, set, force-reconfigure or abandon");
 	} else if (strcmp(cmd, "abandon") == 0) {
 		go_on = emit(cl, admin_abandon(cl->ctl->eng, json_integer_value(json_object_get(req, "server")), json_is_true(json_object_get(req, "yes"))));
 	} else if (strcmp(cmd, "status") == 0) {
 		go_on = do_status(cl);
 	} else if (strcmp(cmd, "controls") == 0) {
 		go_on = emit(cl, admin_report_controls(cl->ctl->eng));
+	} else if (strcmp(cmd, "locks") == 0) {
+		go_on = emit(cl, admin_report_locks(cl->ctl->eng, req));
 	} else if (strcmp(cmd, "servers") == 0) {
 		go_on = emit(cl, admin_servers(cl->ctl->eng));
 	} else if (strcmp(cmd, "add-server") == 0) {
@@ -260,7 +262,7 @@ static bool handle(struct client *cl, const char *line, size_t len)
 	} else if (strcmp(cmd, "repair") == 0) {
 		go_on = do_repair(cl, req);
 	} else {
-		go_on = emit_error(cl, "unknown command; this server knows status, controls, verify, repair, stats, servers, add-server, remove-server, keys, set-keys, finish-upgrade, settings, set, force-reconfigure (formerly reconfigure) and abandon (formerly give-up)");
+		go_on = emit_error(cl, "unknown command; this server knows status, controls, locks, verify, repair, stats, servers, add-server, remove-server, keys, set-keys, finish-upgrade, settings, set, force-reconfigure (formerly reconfigure) and abandon (formerly give-up)");
 	}
 	json_decref(req);
 	return go_on;

@@ -3,23 +3,11 @@
  * What `nfs4rctl controls` shows, as JSON: the control table, and the operations in the core with what they wait for.
  * Rows are copied while eng->lock is held, everything that costs time (names, text) happens after. Where there are more
  * controls than an answer takes, deep ones come before shallow ones: those decide for many objects.
- *
- * A control names an object by its OID; people know paths. There is no map from an object to its name, so the parent is
- * searched for it, within a budget for the whole answer; beyond it the path is null and the OID has to do.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/admin/admin_int.h"
-
-#define NAMES_BUDGET 2000000 /* names looked at for one `controls` answer */
-#define BATCH 256
-#define CACHE 512
-
-static json_t *text(const char *s)
-{
-	return admin_json_text(s);
-}
 
 static json_t *num(uint64_t v)
 {
@@ -36,81 +24,6 @@ static json_t *oid_text(const struct nfs4r_oid *oid)
 static json_t *server_or_null(nfs4r_server_id s)
 {
 	return s ? json_integer(s) : json_null();
-}
-
-/* ---- names ---- */
-
-struct pathfinder {
-	struct nfs4r_engine *eng;
-	uint64_t budget;
-	struct nfs4r_dirent batch[BATCH];
-	struct { /* paths of directories found before, by hash of the OID */
-		struct nfs4r_oid oid;
-		char *path;
-	} cache[CACHE];
-};
-
-static bool find_name(struct pathfinder *pf, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid, struct nfs4r_name *name)
-{
-	uint64_t cookie = 0;
-
-	for (;;) {
-		uint32_t n = nfs4r_store_readdir(pf->eng->store, dir, cookie, pf->batch, BATCH);
-
-		for (uint32_t i = 0; i < n; i++)
-			if (nfs4r_oid_eq(&pf->batch[i].oid, oid)) {
-				*name = pf->batch[i].name;
-				return true;
-			}
-		if (n < BATCH || pf->budget < n)
-			return false;
-		pf->budget -= n;
-		cookie = pf->batch[n - 1].cookie;
-	}
-}
-
-static char *join(const char *dir, const char *name)
-{
-	char *out = NULL;
-
-	if (asprintf(&out, "%s/%s", strcmp(dir, "/") ? dir : "", name) < 0)
-		return NULL;
-	return out;
-}
-
-/* Path of an object as far as it can be found; heap. NULL if not. */
-static char *path_of(struct pathfinder *pf, const struct nfs4r_oid *oid, uint32_t depth)
-{
-	size_t slot = nfs4r_oid_hash(oid) % CACHE;
-	struct nfs4r_name name;
-	struct nfs4r_row row;
-	char *dir, *path;
-
-	if (nfs4r_oid_eq(oid, &pf->eng->root))
-		return strdup("/");
-	if (pf->cache[slot].path && nfs4r_oid_eq(&pf->cache[slot].oid, oid))
-		return strdup(pf->cache[slot].path);
-	if (depth >= NFS4R_DEPTH_MAX || nfs4r_store_row(pf->eng->store, oid, &row) != NFS4R_KNOWN || !row.nparents ||
-	    !find_name(pf, &row.parent, oid, &name))
-		return NULL;
-	dir = path_of(pf, &row.parent, depth + 1);
-	path = dir ? join(dir, name.s) : NULL;
-	free(dir);
-	if (path && row.type == NFS4R_TYPE_DIR) {
-		free(pf->cache[slot].path);
-		pf->cache[slot].path = strdup(path);
-		pf->cache[slot].oid = *oid;
-	}
-	return path;
-}
-
-static json_t *path_text(struct pathfinder *pf, const struct nfs4r_oid *oid)
-{
-	char *path = path_of(pf, oid, 0);
-	json_t *out = path ? text(path) : json_null();
-
-	free(path);
-	return out;
 }
 
 /* ---- rows, copied under eng->lock ---- */
@@ -204,15 +117,15 @@ static json_t *counts_below(const struct nfs4r_control_info *i)
 	return out;
 }
 
-static json_t *control_row(struct pathfinder *pf, const struct nfs4r_control_info *i)
+static json_t *control_row(struct ctl_paths *pf, const struct nfs4r_control_info *i)
 {
-	bool own = i->owner == pf->eng->cfg.rpc.self;
+	bool own = i->owner == admin_paths_engine(pf)->cfg.rpc.self;
 	char pid[40];
 	json_t *row;
 
 	snprintf(pid, sizeof(pid), "%u.%llu", i->pid.server, (unsigned long long)i->pid.seq);
 	row = json_pack("{s:o, s:o, s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:i, s:o}", "oid", oid_text(&i->control.oid), "path",
-			path_text(pf, &i->control.oid), "owner", i->owner, "depth", depth_name(i->control.depth), "kind",
+			admin_path_json(pf, &i->control.oid), "owner", i->owner, "depth", depth_name(i->control.depth), "kind",
 			kind_name(i->kind), "state", own && i->closing ? "closing" : i->won ? "won" :
 											      "proposing",
 			"pid", pid,
@@ -248,10 +161,10 @@ static const char *wait_text(enum nfs4r_wait w)
 	return w < sizeof(texts) / sizeof(texts[0]) && texts[w] ? texts[w] : "?";
 }
 
-static json_t *waiting_row(struct pathfinder *pf, const struct nfs4r_waiting_info *i)
+static json_t *waiting_row(struct ctl_paths *pf, const struct nfs4r_waiting_info *i)
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:b, s:o}", "op", nfs4r_op_name(i->op), "oid",
-			 oid_text(&i->obj), "path", path_text(pf, &i->obj), "name",
+			 oid_text(&i->obj), "path", admin_path_json(pf, &i->obj), "name",
 			 i->name.len ? admin_json_text(i->name.s) : json_null(), "wait", wait_key(i->wait), "state",
 			 wait_text(i->wait), "on", admin_server_list(i->on), "waited_ms", num(i->waited_ms), "attempts",
 			 num(i->attempts), "remote", i->remote, "from", server_or_null(i->remote ? i->from : 0));
@@ -259,7 +172,7 @@ static json_t *waiting_row(struct pathfinder *pf, const struct nfs4r_waiting_inf
 
 /* ---- the answer ---- */
 
-static json_t *answer(struct pathfinder *pf, const struct rows *r)
+static json_t *answer(struct ctl_paths *pf, const struct rows *r)
 {
 	uint64_t operations = r->stats.ops_waiting + r->stats.ops_executing;
 	json_t *controls = json_array(), *waiting = json_array();
@@ -268,7 +181,7 @@ static json_t *answer(struct pathfinder *pf, const struct rows *r)
 		json_array_append_new(controls, control_row(pf, &r->v[i]));
 	for (uint32_t i = 0; i < r->nwaiting; i++)
 		json_array_append_new(waiting, waiting_row(pf, &r->w[i]));
-	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:b, s:o}", "server", pf->eng->cfg.rpc.self, "servers", admin_server_list(pf->eng->membership.servers), "total",
+	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:b, s:o}", "server", admin_paths_engine(pf)->cfg.rpc.self, "servers", admin_server_list(admin_paths_engine(pf)->membership.servers), "total",
 			 num(r->total), "truncated", r->total > r->n, "controls", controls, "waiting_total", num(operations),
 			 "waiting_truncated", operations > r->nwaiting, "waiting", waiting);
 }
@@ -276,7 +189,7 @@ static json_t *answer(struct pathfinder *pf, const struct rows *r)
 json_t *admin_report_controls(struct nfs4r_engine *eng)
 {
 	struct rows *r = calloc(1, sizeof(*r));
-	struct pathfinder *pf = calloc(1, sizeof(*pf));
+	struct ctl_paths *pf = admin_paths_new(eng);
 	json_t *out = NULL;
 
 	if (r) {
@@ -285,17 +198,13 @@ json_t *admin_report_controls(struct nfs4r_engine *eng)
 	}
 	if (r && r->v && r->w && pf) {
 		copy_rows(eng, r);
-		pf->eng = eng;
-		pf->budget = NAMES_BUDGET;
 		out = answer(pf, r);
-		for (size_t i = 0; i < CACHE; i++)
-			free(pf->cache[i].path);
 	}
 	if (r) {
 		free(r->v);
 		free(r->w);
 	}
 	free(r);
-	free(pf);
+	admin_paths_free(pf);
 	return out;
 }

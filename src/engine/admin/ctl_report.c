@@ -301,6 +301,7 @@ json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_object_set_new(out, "out_of_band", out_of_band_json(eng));
 	json_object_set_new(out, "waiting", json_pack("{s:o, s:o, s:o}", "threads", num(eng->runtime.waiting.all), "max", num(eng->cfg.waiting_max), "refused", num(eng->runtime.waiting.refused)));
 	json_object_set_new(out, "conflicts", json_pack("{s:o, s:o}", "saved", num(resync_saved(eng)), "directory", text(eng->cfg.conflicts_dir)));
+	json_object_set_new(out, "locks", admin_locks_json(eng));
 	json_object_set_new(out, "controls",
 			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));
 	return out;

@@ -5,6 +5,8 @@
  */
 #include "lib/sal_locks.h"
 
+#include "client_mgr.h"
+#include "hashtable.h"
 #include "repl.h"
 
 #define START_MS 1000
@@ -186,6 +188,23 @@ static void born(struct who *who, char *name, nfs_client_id_t *client)
 	who->state.state_owner = &who->owner;
 	who->state.state_obj = &file.handle;
 	glist_init(&who->state.state_data.lock.state_locklist);
+}
+
+/* Ganesha's table of clients, in which one has a name and an address. */
+static struct gsh_client host = { .hostaddr_str = "::ffff:10.0.1.2" };
+
+struct hash_table *ht_confirmed_client_id;
+
+hash_error_t hashtable_getlatch(struct hash_table *ht, const struct gsh_buffdesc *key, struct gsh_buffdesc *value, bool may_write, struct hash_latch *latch)
+{
+	if (*(clientid4 *)key->addr != client_41.cid_clientid)
+		return HASHTABLE_ERROR_NO_SUCH_KEY;
+	value->addr = &client_41;
+	return HASHTABLE_SUCCESS;
+}
+
+void hashtable_releaselatched(struct hash_table *ht, struct hash_latch *latch)
+{
 }
 
 static int set_up(void **unused)
@@ -422,6 +441,36 @@ static void beyond_the_bound_a_lock_is_refused_and_one_that_is_given_back_makes_
 	assert_int_equal(ask(&b, FSAL_LOCK_W, 5000, 1, STATE_NON_BLOCKING), STATE_SUCCESS);
 }
 
+static void a_report_says_whose_the_locks_are(void **unused)
+{
+	struct nfs4r_lock_info rows[4];
+	struct nfs4r_locks_count n;
+	char record[sizeof(nfs_client_record_t) + 8] __attribute__((aligned(16))) = { 0 };
+
+	((nfs_client_record_t *)record)->cr_client_val_len = 5;
+	memcpy(((nfs_client_record_t *)record)->cr_client_val, "a\0bcd", 5);
+	client_41.cid_client_record = (nfs_client_record_t *)record;
+	client_41.gsh_client = &host;
+	assert_int_equal(ask(&a, FSAL_LOCK_W, 10, 5, STATE_NON_BLOCKING), STATE_SUCCESS);
+	assert_int_equal(ask(&old, FSAL_LOCK_R, 0, 0, STATE_BLOCKING), STATE_LOCK_BLOCKED);
+	pass(1500);
+	repl_lops_count_locks(&exp_, &n);
+	assert_int_equal(n.ranges, 1);
+	assert_int_equal(n.waiting, 1);
+	assert_int_equal(repl_lops_locks(&exp_, NULL, rows, 1), 2);
+	assert_int_equal(repl_lops_locks(&exp_, &file.oid, rows, 4), 2);
+	assert_int_equal(rows[0].state, NFS4R_LOCK_SET);
+	assert_int_equal(rows[0].lock.start, 10);
+	assert_int_equal(rows[0].lock.last, 14);
+	assert_int_equal(rows[0].age_ms, 1500);
+	assert_string_equal(rows[0].client, "a bcd");
+	assert_string_equal(rows[0].address, "10.0.1.2");
+	assert_int_equal(rows[1].state, NFS4R_LOCK_WAITING);
+	assert_true(rows[1].lock.last == UINT64_MAX);
+	assert_string_equal(rows[1].client, ""); /* gone */
+	give_back(&old);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -435,6 +484,7 @@ int main(void)
 		T(ganeshas_own_test_says_that_it_is_not_free),
 		T(a_client_that_tests_hears_what_is_in_the_way),
 		T(beyond_the_bound_a_lock_is_refused_and_one_that_is_given_back_makes_room),
+		T(a_report_says_whose_the_locks_are),
 	};
 
 	assert_int_equal(state_lock_init(), STATE_SUCCESS);

@@ -238,8 +238,29 @@ static enum nfs4r_status l_seek(void *ctx, const struct nfs4r_lhandle *h, uint64
 	return NFS4R_OK;
 }
 
+static uint32_t l_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_lock_info *out, uint32_t max)
+{
+	struct fake *f = ctx;
+	uint32_t total = 0;
+
+	for (uint32_t i = 0; i < f->nlocks + f->nlocks_more; i++) {
+		const struct nfs4r_lock_info *l = &f->locks[i < f->nlocks ? i : f->nlocks - 1];
+
+		if ((oid == NULL || nfs4r_oid_eq(oid, &l->oid)) && total++ < max)
+			out[total - 1] = *l;
+	}
+	return total;
+}
+
+static void l_count_locks(void *ctx, struct nfs4r_locks_count *out)
+{
+	const struct fake *f = ctx;
+
+	*out = (struct nfs4r_locks_count){ .files = f->nlocks > 0, .ranges = f->nlocks, .waiting = f->nlocks_more };
+}
+
 static const struct nfs4r_lops lops = {
-	.lookup = l_lookup, .readdir = l_readdir, .getattr = l_getattr, .read = l_read, .readlink = l_readlink, .listxattr = l_listxattr, .getxattr = l_getxattr, .seek = l_seek
+	.lookup = l_lookup, .readdir = l_readdir, .getattr = l_getattr, .read = l_read, .readlink = l_readlink, .listxattr = l_listxattr, .getxattr = l_getxattr, .seek = l_seek, .locks = l_locks, .count_locks = l_count_locks
 };
 
 /* ---- core ---- */

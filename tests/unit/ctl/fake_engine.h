@@ -11,6 +11,7 @@
 #include "engine/runtime/fs.h"
 
 #define FAKE_OBJECTS 2048
+#define FAKE_LOCKS 4
 #define FAKE_SERVERS 3
 
 struct fake_object {
@@ -29,6 +30,8 @@ struct fake_object {
 struct fake {
 	struct nfs4r_engine eng;
 	pthread_mutex_t lock;
+	struct nfs4r_lock_info locks[FAKE_LOCKS]; /* of its clients */
+	uint32_t nlocks, nlocks_more; /* and so many more that are all the last one */
 	struct fake_object obj[FAKE_OBJECTS];
 	uint32_t n;
 	bool up[NFS4R_SERVERS_MAX + 1]; /* peers as this server sees them */

@@ -45,11 +45,11 @@ static int unmake(void **state)
 	return rmdir(folder);
 }
 
-static json_t *ask(struct one *t, const char *cmd)
+static json_t *ask_of(struct one *t, const char *cmd, const char *path)
 {
 	char why[NFS4R_WHY] = "";
 	struct ctl_conn *c = ctl_connect(t->f[0]->eng.cfg.control_socket, why);
-	json_t *a = c && ctl_ask(c, cmd, NULL, 10, why) ? ctl_next(c, why) : NULL;
+	json_t *a = c && ctl_ask(c, cmd, path, 10, why) ? ctl_next(c, why) : NULL;
 
 	if (!a)
 		fail_msg("%s", why);
@@ -57,6 +57,11 @@ static json_t *ask(struct one *t, const char *cmd)
 	pthread_mutex_lock(&t->f[0]->eng.lock); /* what the server's thread read under it, it has read: it may change now */
 	pthread_mutex_unlock(&t->f[0]->eng.lock);
 	return a;
+}
+
+static json_t *ask(struct one *t, const char *cmd)
+{
+	return ask_of(t, cmd, NULL);
 }
 
 static void status_tells_state_and_lag(void **state)
@@ -395,6 +400,64 @@ static void operations_tell_what_they_wait_for(void **state)
 	json_decref(a);
 }
 
+static void locks_are_named_by_path_and_client(void **state)
+{
+	struct one *t = *state;
+	struct fake *f = t->f[0];
+	json_t *a, *row;
+
+	f->locks[0] = (struct nfs4r_lock_info){ .oid = f->obj[2].oid, .lock = { .type = NFS4R_LOCK_WRITE, .start = 10, .last = 19 }, .state = NFS4R_LOCK_SET, .age_ms = 1500, .client = "Linux NFSv4.2 paris", .address = "10.0.1.2" };
+	f->locks[1] = (struct nfs4r_lock_info){ .oid = f->obj[2].oid, .lock = { .type = NFS4R_LOCK_READ, .last = UINT64_MAX }, .state = NFS4R_LOCK_WAITING, .client = "odd\nname" };
+	f->nlocks = 2;
+	a = ask(t, "locks");
+	assert_int_equal(get_num(a, "total"), 2);
+	row = json_array_get(json_object_get(a, "locks"), 0);
+	assert_string_equal(get_text(row, "path"), "/etc/passwd");
+	assert_string_equal(get_text(row, "state"), "held");
+	assert_string_equal(get_text(row, "type"), "write");
+	assert_int_equal(get_num(row, "start"), 10);
+	assert_int_equal(get_num(row, "length"), 10);
+	assert_int_equal(get_num(row, "age_ms"), 1500);
+	assert_string_equal(get_text(row, "client"), "Linux NFSv4.2 paris");
+	assert_string_equal(get_text(row, "address"), "10.0.1.2");
+	row = json_array_get(json_object_get(a, "locks"), 1);
+	assert_string_equal(get_text(row, "state"), "waiting");
+	assert_string_equal(type_of(row, "length"), "null");
+	assert_string_equal(type_of(row, "address"), "null");
+	assert_string_equal(get_text(row, "client"), "odd\\012name");
+	json_decref(a);
+	a = ask(t, "status");
+	assert_int_equal(get_num(json_object_get(a, "locks"), "held"), 2);
+	json_decref(a);
+}
+
+static void locks_of_one_file_and_no_more_than_an_answer_takes(void **state)
+{
+	struct one *t = *state;
+	struct fake *f = t->f[0];
+	json_t *a;
+
+	f->locks[0] = (struct nfs4r_lock_info){ .oid = f->obj[2].oid, .lock = { .type = NFS4R_LOCK_WRITE }, .state = NFS4R_LOCK_SET };
+	f->locks[1] = (struct nfs4r_lock_info){ .oid = f->obj[1].oid, .lock = { .type = NFS4R_LOCK_WRITE }, .state = NFS4R_LOCK_SET };
+	f->nlocks = 2;
+	f->nlocks_more = CTL_LOCKS_MAX;
+	a = ask(t, "locks");
+	assert_int_equal(json_array_size(json_object_get(a, "locks")), CTL_LOCKS_MAX);
+	assert_int_equal(get_num(a, "total"), CTL_LOCKS_MAX + 2);
+	assert_true(json_is_true(json_object_get(a, "truncated")));
+	json_decref(a);
+	a = ask_of(t, "locks", "/etc/passwd");
+	assert_int_equal(get_num(a, "total"), 1);
+	assert_true(json_is_false(json_object_get(a, "truncated")));
+	json_decref(a);
+	a = ask_of(t, "locks", "/etc");
+	assert_string_equal(get_text(a, "error"), "that is no file: only files have locks");
+	json_decref(a);
+	a = ask_of(t, "locks", "/nowhere");
+	assert_non_null(strstr(get_text(a, "error"), "there is no /nowhere in this volume"));
+	json_decref(a);
+}
+
 static void stats_are_counters_and_latencies(void **state)
 {
 	struct one *t = *state;
@@ -431,6 +494,8 @@ int main(void)
 		T(own_controls_tell_more_than_those_of_others),
 		T(deep_controls_come_before_shallow_ones),
 		T(operations_tell_what_they_wait_for),
+		T(locks_are_named_by_path_and_client),
+		T(locks_of_one_file_and_no_more_than_an_answer_takes),
 		T(stats_are_counters_and_latencies),
 	};
 

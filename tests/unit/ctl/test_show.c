@@ -141,6 +141,35 @@ static void status_with_servers_outside_the_view(void **state)
 	json_decref(a);
 }
 
+static char *locks(const char *json)
+{
+	json_t *a = json_loads(json, 0, NULL);
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_true(show_locks(a, out));
+	fclose(out);
+	json_decref(a);
+	return text;
+}
+
+static void locks_say_who_has_them(void **state)
+{
+	char *text = locks("{\"server\":1,\"total\":3,\"truncated\":true,\"locks\":["
+			   "{\"oid\":\"1.1.5\",\"path\":\"/db\",\"state\":\"held\",\"type\":\"write\",\"start\":10,\"length\":10,\"age_ms\":1500,\"client\":\"Linux NFSv4.2 paris\",\"address\":\"10.0.1.2\"},"
+			   "{\"oid\":\"1.1.6\",\"path\":null,\"state\":\"waiting\",\"type\":\"read\",\"start\":0,\"length\":null,\"age_ms\":60000,\"client\":null,\"address\":null}]}");
+
+	assert_string_equal(text, "STATE    TYPE   BYTES     SINCE      ADDRESS   CLIENT               PATH\n"
+				  "held     write  10 to 19  2 s        10.0.1.2  Linux NFSv4.2 paris  /db\n"
+				  "waiting  read   all       1 min 0 s  -         -                    [1.1.6]\n"
+				  "showing 2 of 3 locks\n");
+	free(text);
+	text = locks("{\"locks\":[]}");
+	assert_string_equal(text, "no locks of this server's clients\n");
+	free(text);
+}
+
 static void stats_in_groups_and_drawn(void **state)
 {
 	json_t *a = answer("stats");
@@ -323,6 +352,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nothing_is_said_in_words),
 		cmocka_unit_test(what_is_left_out_is_said),
 		cmocka_unit_test(answers_of_an_older_server),
+		cmocka_unit_test(locks_say_who_has_them),
 		cmocka_unit_test(stats_in_groups_and_drawn),
 		cmocka_unit_test(status_with_servers_outside_the_view),
 		cmocka_unit_test(each_cause_is_named_and_ends_with_one),

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The locks of this server's clients for an administrator. Rows are copied while the table of locks stands still; whose they are is looked up after that, in Ganesha's table of clients. A
+ * client that has gone meanwhile has no name.
+ */
+#include "repl.h"
+#include "sal_data.h"
+#include "sal_functions.h"
+#include "client_mgr.h"
+#include "hashtable.h"
+
+struct copy {
+	struct nfs4r_lock_info *out;
+	uint32_t max, total;
+};
+
+static void add(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t age_ms)
+{
+	struct copy *c = arg;
+
+	if (c->total++ < c->max)
+		c->out[c->total - 1] = (struct nfs4r_lock_info){ .oid = *oid, .lock = *lock, .state = state, .age_ms = age_ms };
+}
+
+/* What the client calls itself may have any bytes. */
+static void name_of(const nfs_client_record_t *record, char *out, size_t len)
+{
+	size_t n = record == NULL || record->cr_client_val_len < 0 ? 0 : MIN((size_t)record->cr_client_val_len, len - 1);
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = record->cr_client_val[i] == '\0' ? ' ' : record->cr_client_val[i];
+	out[n] = '\0';
+}
+
+/* An IPv4 address is one also where the socket has both kinds. */
+static const char *address_of(const struct gsh_client *host)
+{
+	static const char mapped[] = "::ffff:";
+	bool is_mapped = strncmp(host->hostaddr_str, mapped, strlen(mapped)) == 0 && strchr(host->hostaddr_str, '.') != NULL;
+
+	return host->hostaddr_str + (is_mapped ? strlen(mapped) : 0);
+}
+
+static void look_up(struct nfs4r_lock_info *i)
+{
+	clientid4 number = i->lock.owner.client[0];
+	struct gsh_buffdesc key = { .addr = &number, .len = sizeof(number) }, value;
+	struct hash_latch latch;
+	hash_error_t rc = hashtable_getlatch(ht_confirmed_client_id, &key, &value, false, &latch);
+
+	if (rc == HASHTABLE_SUCCESS) {
+		const nfs_client_id_t *client = value.addr;
+
+		name_of(client->cid_client_record, i->client, sizeof(i->client));
+		if (client->gsh_client != NULL)
+			snprintf(i->address, sizeof(i->address), "%.63s", address_of(client->gsh_client));
+	}
+	if (rc == HASHTABLE_SUCCESS || rc == HASHTABLE_ERROR_NO_SUCH_KEY)
+		hashtable_releaselatched(ht_confirmed_client_id, &latch);
+}
+
+uint32_t repl_lops_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_lock_info *out, uint32_t max)
+{
+	struct copy c = { .out = out, .max = max };
+
+	repl_locks_walk(ctx, oid, add, &c);
+	for (uint32_t i = 0; i < MIN(c.total, max); i++) {
+		if (i > 0 && out[i].lock.owner.client[0] == out[i - 1].lock.owner.client[0]) {
+			memcpy(out[i].client, out[i - 1].client, sizeof(out[i].client));
+			memcpy(out[i].address, out[i - 1].address, sizeof(out[i].address));
+		} else {
+			look_up(&out[i]);
+		}
+	}
+	return c.total;
+}

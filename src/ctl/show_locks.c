@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Byte-range locks for people: file by file, what is held before those who wait, in the order in which they have their turn. Whoever reads this asks "who has it": so the client comes with its name and address. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/ctl.h"
+
+static void range_cell(struct table *t, const json_t *l)
+{
+	const json_t *length = json_object_get(l, "length");
+	uint64_t start = get_num(l, "start");
+	char text[80];
+
+	if (json_is_integer(length))
+		snprintf(text, sizeof(text), "%" PRIu64 " to %" PRIu64, start, start + (uint64_t)json_integer_value(length) - 1);
+	else if (start != 0)
+		snprintf(text, sizeof(text), "%" PRIu64 " to the end", start);
+	else
+		snprintf(text, sizeof(text), "all");
+	table_cell(t, text);
+}
+
+static void text_cell(struct table *t, const json_t *l, const char *key)
+{
+	table_cell(t, json_is_string(json_object_get(l, key)) ? get_text(l, key) : "-");
+}
+
+static void lock_row(struct table *t, const json_t *l)
+{
+	char text[FORMAT_LEN], oid[100];
+
+	text_cell(t, l, "state");
+	text_cell(t, l, "type");
+	range_cell(t, l);
+	table_cell(t, format_seconds(text, (double)get_num(l, "age_ms") / 1000));
+	text_cell(t, l, "address");
+	text_cell(t, l, "client");
+	snprintf(oid, sizeof(oid), "[%.90s]", get_text(l, "oid"));
+	table_cell(t, json_is_string(json_object_get(l, "path")) ? get_text(l, "path") : oid);
+}
+
+bool show_locks(const json_t *a, FILE *out)
+{
+	static const char *const head[] = { "STATE", "TYPE", "BYTES", "SINCE", "ADDRESS", "CLIENT", "PATH" };
+	const json_t *list = json_object_get(a, "locks");
+	char n1[FORMAT_LEN], n2[FORMAT_LEN];
+	struct table *t;
+	size_t i;
+	json_t *l;
+
+	if (!json_is_array(list))
+		return false;
+	if (json_array_size(list) == 0) {
+		fprintf(out, "no locks of this server's clients\n");
+		return true;
+	}
+	t = table_new(7);
+	for (i = 0; i < 7; i++)
+		table_cell(t, head[i]);
+	json_array_foreach(list, i, l)
+		lock_row(t, l);
+	table_print(t, out);
+	if (json_is_true(json_object_get(a, "truncated")))
+		fprintf(out, "showing %s of %s locks\n", format_count(n1, json_array_size(list)), format_count(n2, get_num(a, "total")));
+	return true;
+}
