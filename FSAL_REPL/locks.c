@@ -265,6 +265,7 @@ fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, vo
 	const struct nfs4r_oid *oid = &repl_obj(h)->oid;
 	struct nfs4r_lock want = lock_of(owner, request), other;
 	enum nfs4r_lock_answer answer = NFS4R_LOCK_GRANTED;
+	char text[NFS4R_OID_STRLEN];
 
 	PTHREAD_MUTEX_lock(&l->lock);
 	switch (op) {
@@ -278,7 +279,7 @@ fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, vo
 	case FSAL_OP_UNLOCK:
 		/* Ganesha has forgotten it already, so that an error would help nobody. */
 		if (!nfs4r_locks_release(l->table, oid, &want.owner, want.start, want.last, now_ms()))
-			REPL_LOG(Crit, "no memory to give back a part of a lock: it stays until the file is closed");
+			REPL_LOG(Crit, "no memory to give back a part of a lock of file %s: it stays until its program closes the file", nfs4r_oid_str(oid, text));
 		break;
 	case FSAL_OP_CANCEL:
 		nfs4r_locks_cancel(l->table, oid, &want, now_ms());
