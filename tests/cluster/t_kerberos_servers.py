@@ -203,7 +203,7 @@ def kdc_down_for_longer_than_a_ticket(b):
             load.goes_on(sites=[1, 2], seconds=60)
             bed.expect(states(b)[2, 1] == 'up' and time.monotonic() - begin < LIFE, 'without server 3 the others did not go on')
             bed.eventually(LIFE + 30, lambda: 'up' not in states(b).values(), lambda: f'the tickets are over: {states(b)}', 1)
-            cut = time.monotonic() - begin
+            cut, cut_at = time.monotonic() - begin, time.time()
             b.says(2, marks[2], r'the ticket of the connection, with nfs4r/s1\.bed\.test@BED\.TEST, has ended')
             time.sleep(A_MINUTE + 10)
             for s, m in (2, marks[2]), (3, mark):
@@ -214,6 +214,7 @@ def kdc_down_for_longer_than_a_ticket(b):
         start = time.monotonic()
         all_up(b, 120)
         back = time.monotonic() - start
+        b.kills.out_of_reach(cut_at, time.time())
         load.goes_on()
         again = time.monotonic() - start
         results = load.end()

@@ -10,6 +10,12 @@ def told(site, op, error, begin, end):
     return k.repeated(site, op, error, begin, end)
 
 
+def cut_off(op, error, begin, end):
+    k = kills.Kills()
+    k.out_of_reach(100, 190)
+    return k.repeated(2, op, error, begin, end)
+
+
 def tail(site, answered, asked, lost=True):
     k = kills.Kills()
     k.add(3, 100.0, 100.2, lost)
@@ -24,6 +30,9 @@ CASES = {
     'not one that began after it': not told(3, 'unlink', 'ENOENT', 100.4, 110),
     'not another error': not told(3, 'unlink', 'EEXIST', 99.9, 110) and not told(3, 'rename', 'EIO', 99.9, 110),
     'not an exclusive create': not told(3, 'create', 'EEXIST', 99.9, 110),
+    'an unlink that waited for the others for too long': cut_off('unlink', 'ENOENT', 102, 191),
+    'not one that waited for as long as its server does': not cut_off('unlink', 'ENOENT', 150, 191) and not cut_off('unlink', 'ENOENT', 40, 145),
+    'not a directory that is found again': not cut_off('mkdir', 'EEXIST', 102, 191),
     'what was answered just before the disk was lost': tail(3, 99.8, 103),
     'not what was answered long before': not tail(3, 98, 103),
     'not what was answered after': not tail(3, 101, 103),
