@@ -59,6 +59,7 @@ const char *format_seconds(char buf[FORMAT_LEN], double seconds); /* 850 ms, 12 
 
 struct table; /* columns as wide as their widest cell; text is made safe; the last column is not padded */
 struct table *table_new(unsigned columns);
+struct table *table_with_head(unsigned columns, const char *const head[]); /* its first row is there */
 void table_cell(struct table *t, const char *text); /* row by row */
 void table_print(struct table *t, FILE *out); /* and free */
 
@@ -76,6 +77,8 @@ struct show_filter { /* all zero: the whole answer */
 void show_status(const json_t *a, FILE *out);
 void show_servers(const json_t *a, FILE *out);
 /* false: the answer has no controls, or no counters; nothing was printed. */
+#define SHOW_OID 100 /* bytes of "[an OID]" */
+const char *show_path_or_oid(const json_t *row, char buf[SHOW_OID]); /* its path; without one its OID, in @buf */
 bool show_controls(const json_t *a, const struct show_filter *f, FILE *out);
 bool controls_know(const json_t *a, unsigned server); /* the answer to `controls` has that server among the volume's */
 bool show_stats(const json_t *a, FILE *out);

@@ -85,6 +85,15 @@ struct table *table_new(unsigned columns)
 	return t;
 }
 
+struct table *table_with_head(unsigned columns, const char *const head[])
+{
+	struct table *t = table_new(columns);
+
+	for (unsigned i = 0; i < columns; i++)
+		table_cell(t, head[i]);
+	return t;
+}
+
 void table_cell(struct table *t, const char *text)
 {
 	if (!t)

@@ -464,15 +464,23 @@ static const char *protocol(char buf[200], const json_t *row)
 	return buf;
 }
 
+const char *show_path_or_oid(const json_t *row, char buf[SHOW_OID])
+{
+	const json_t *path = json_object_get(row, "path");
+
+	if (json_is_string(path))
+		return json_string_value(path);
+	snprintf(buf, SHOW_OID, "[%.90s]", get_text(row, "oid"));
+	return buf;
+}
+
 static void show_peers(const json_t *peers, FILE *out)
 {
 	static const char *const head[] = { "PEER", "STATE", "RTT", "ITS LAG", "OUR LAG", "VERSION", "PROTOCOL", "DISK" };
-	struct table *t = table_new(8);
+	struct table *t = table_with_head(8, head);
 	size_t i;
 	json_t *p;
 
-	for (i = 0; i < 8; i++)
-		table_cell(t, head[i]);
 	json_array_foreach(peers, i, p)
 	{
 		const json_t *ours = json_object_get(p, "has_of_our_log"), *theirs = json_object_get(p, "we_have_of_its_log");

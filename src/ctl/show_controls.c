@@ -10,16 +10,6 @@
 
 #include "ctl/ctl.h"
 
-static const char *path_or_oid(const json_t *row, char buf[100])
-{
-	const json_t *path = json_object_get(row, "path");
-
-	if (json_is_string(path))
-		return json_string_value(path);
-	snprintf(buf, 100, "[%.90s]", get_text(row, "oid"));
-	return buf;
-}
-
 /* Up to 15 servers: "server 2" or "servers 2, 3". */
 static const char *servers_text(char *buf, size_t len, const json_t *list)
 {
@@ -48,7 +38,7 @@ static int by_depth_and_path(const void *a, const void *b)
 	int d = rank_of(x) - rank_of(y);
 
 	if (!d)
-		d = strcmp(path_or_oid(x, bx), path_or_oid(y, by));
+		d = strcmp(show_path_or_oid(x, bx), show_path_or_oid(y, by));
 	if (!d)
 		d = (int)get_num(x, "owner") - (int)get_num(y, "owner");
 	return d ? d : strcmp(get_text(x, "pid"), get_text(y, "pid"));
@@ -157,17 +147,15 @@ static void control_row(struct table *t, const json_t *c, const json_t *servers)
 	use_cell(t, c);
 	number_cell(t, c, "reads_served");
 	number_cell(t, c, "wanted_by");
-	table_cell(t, path_or_oid(c, buf));
+	table_cell(t, show_path_or_oid(c, buf));
 }
 
 static void print_table(const json_t *a, const json_t **rows, size_t n, FILE *out)
 {
 	static const char *const head[] = { "DEPTH", "KIND", "OWNER", "STATE", "ENDS IN",
 					    "BELOW", "OPERATIONS", "READS", "WANTED BY", "PATH" };
-	struct table *t = table_new(10);
+	struct table *t = table_with_head(10, head);
 
-	for (size_t i = 0; i < 10; i++)
-		table_cell(t, head[i]);
 	for (size_t i = 0; i < n; i++)
 		control_row(t, rows[i], json_object_get(a, "servers"));
 	table_print(t, out);
@@ -199,7 +187,7 @@ static void waiting_row(struct table *t, const json_t *w)
 {
 	const json_t *on = json_object_get(w, "on"), *name = json_object_get(w, "name");
 	char text[600], s[FORMAT_LEN], buf[100];
-	const char *dir = path_or_oid(w, buf);
+	const char *dir = show_path_or_oid(w, buf);
 	char *where = NULL;
 	size_t len;
 	FILE *f;
@@ -237,9 +225,7 @@ static void waiting_part(const json_t *a, FILE *out)
 		fprintf(out, "no operation is waiting or executing\n");
 		return;
 	}
-	t = table_new(6);
-	for (i = 0; i < 6; i++)
-		table_cell(t, head[i]);
+	t = table_with_head(6, head);
 	json_array_foreach(list, i, w)
 		waiting_row(t, w);
 	table_print(t, out);

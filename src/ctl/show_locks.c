@@ -28,7 +28,7 @@ static void text_cell(struct table *t, const json_t *l, const char *key)
 
 static void lock_row(struct table *t, const json_t *l)
 {
-	char text[FORMAT_LEN], oid[100];
+	char text[FORMAT_LEN], oid[SHOW_OID];
 
 	text_cell(t, l, "state");
 	text_cell(t, l, "type");
@@ -36,8 +36,7 @@ static void lock_row(struct table *t, const json_t *l)
 	table_cell(t, format_seconds(text, (double)get_num(l, "age_ms") / 1000));
 	text_cell(t, l, "address");
 	text_cell(t, l, "client");
-	snprintf(oid, sizeof(oid), "[%.90s]", get_text(l, "oid"));
-	table_cell(t, json_is_string(json_object_get(l, "path")) ? get_text(l, "path") : oid);
+	table_cell(t, show_path_or_oid(l, oid));
 }
 
 bool show_locks(const json_t *a, FILE *out)
@@ -55,9 +54,7 @@ bool show_locks(const json_t *a, FILE *out)
 		fprintf(out, "no locks of this server's clients\n");
 		return true;
 	}
-	t = table_new(7);
-	for (i = 0; i < 7; i++)
-		table_cell(t, head[i]);
+	t = table_with_head(7, head);
 	json_array_foreach(list, i, l)
 		lock_row(t, l);
 	table_print(t, out);
