@@ -3,7 +3,8 @@
  * The control socket's own parts, one file each:
  *
  *   ctl.c          socket, threads, who may ask, requests
- *   ctl_report.c   status as JSON, text of any bytes
+ *   ctl_json.c     numbers, text of any bytes, refusals and sets of servers as JSON
+ *   ctl_report.c   status as JSON
  *   ctl_view.c     the active view's part of it
  *   ctl_seals.c    ends of logs, repairs, the loss window; giving a server up
  *   ctl_servers.c  who the servers are; adding one, taking one out
@@ -37,6 +38,13 @@
 #define CTL_WAITING_MAX 1000 /* waiting operations of one `controls` answer */
 #define CTL_CLIENTS_MAX 32 /* connections at the same time */
 #define CTL_PATH_MAX (64u << 10) /* bytes of a path that is shown or given */
+
+/* ---- ctl_json.c; NULL when out of memory ---- */
+
+json_t *admin_num(uint64_t v); /* below 2^63 */
+json_t *admin_json_text(const char *s); /* of a name, or of a line with names in it, as base/text.h writes them */
+json_t *admin_error(const char *why); /* {"error": why}: the answer to a request that is refused */
+json_t *admin_server_list(nfs4r_servers set); /* their numbers */
 
 /* ---- ctl_lag.c ---- */
 
@@ -94,7 +102,6 @@ const char *admin_view_state(const struct nfs4r_engine *eng, const struct ctl_fa
 /* How many entries lie between two positions of a log, as far as that can be said across an end of it. Pure. */
 uint64_t admin_entries(nfs4r_lsn from, nfs4r_lsn until);
 void admin_release(struct nfs4r_engine *eng, nfs4r_server_id s, json_t *row); /* @row gets version, commit, protocol spoken, protocols and disk formats of that server */
-json_t *admin_server_list(nfs4r_servers set); /* their numbers */
 void admin_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* eng->lock held */
 json_t *admin_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
 /* The answer to `abandon`; without @sure nothing is changed. */
@@ -145,8 +152,6 @@ struct ctl_paths *admin_paths_new(struct nfs4r_engine *eng); /* NULL: no memory 
 struct nfs4r_engine *admin_paths_engine(const struct ctl_paths *pf);
 json_t *admin_path_json(struct ctl_paths *pf, const struct nfs4r_oid *oid); /* null: not found, or too much was looked at. Reads the store */
 void admin_paths_free(struct ctl_paths *pf);
-/* A JSON string of a name, or of a line with names in it, as base/text.h writes them. NULL when out of memory. */
-json_t *admin_json_text(const char *s);
 
 /*
  * The latency in ms that @percent (1..100) of those counted do not exceed, as far as buckets can tell: exact below 2 ms, elsewhere

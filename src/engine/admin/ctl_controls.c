@@ -9,11 +9,6 @@
 
 #include "engine/admin/admin_int.h"
 
-static json_t *num(uint64_t v)
-{
-	return json_integer((json_int_t)v);
-}
-
 static json_t *oid_text(const struct nfs4r_oid *oid)
 {
 	char buf[NFS4R_OID_STRLEN];
@@ -94,12 +89,12 @@ static void add_own(json_t *row, const struct nfs4r_control_info *i, bool own)
 {
 #define OWN(key, value) json_object_set_new(row, key, own ? (value) : json_null())
 	OWN("acks", admin_server_list(i->acks));
-	OWN("ops_waiting", num(i->waiting));
-	OWN("ops_executing", num(i->executing));
+	OWN("ops_waiting", admin_num(i->waiting));
+	OWN("ops_executing", admin_num(i->executing));
 	OWN("ends_in_ms", i->ends_in_ms >= 0 ? json_integer(i->ends_in_ms) : json_null());
-	OWN("closes_at", i->closing ? num(i->closes_at) : json_null());
+	OWN("closes_at", i->closing ? admin_num(i->closes_at) : json_null());
 	OWN("wanted_by", server_or_null(i->wanted_by));
-	OWN("reads_served", num(i->reads_served));
+	OWN("reads_served", admin_num(i->reads_served));
 	OWN("policy", json_boolean(i->policy));
 #undef OWN
 }
@@ -112,7 +107,7 @@ static json_t *counts_below(const struct nfs4r_control_info *i)
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		if (i->below[s]) {
 			snprintf(key, sizeof(key), "%u", s);
-			json_object_set_new(out, key, num(i->below[s]));
+			json_object_set_new(out, key, admin_num(i->below[s]));
 		}
 	return out;
 }
@@ -166,8 +161,8 @@ static json_t *waiting_row(struct ctl_paths *pf, const struct nfs4r_waiting_info
 	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:b, s:o}", "op", nfs4r_op_name(i->op), "oid",
 			 oid_text(&i->obj), "path", admin_path_json(pf, &i->obj), "name",
 			 i->name.len ? admin_json_text(i->name.s) : json_null(), "wait", wait_key(i->wait), "state",
-			 wait_text(i->wait), "on", admin_server_list(i->on), "waited_ms", num(i->waited_ms), "attempts",
-			 num(i->attempts), "remote", i->remote, "from", server_or_null(i->remote ? i->from : 0));
+			 wait_text(i->wait), "on", admin_server_list(i->on), "waited_ms", admin_num(i->waited_ms), "attempts",
+			 admin_num(i->attempts), "remote", i->remote, "from", server_or_null(i->remote ? i->from : 0));
 }
 
 /* ---- the answer ---- */
@@ -182,7 +177,7 @@ static json_t *answer(struct ctl_paths *pf, const struct rows *r)
 	for (uint32_t i = 0; i < r->nwaiting; i++)
 		json_array_append_new(waiting, waiting_row(pf, &r->w[i]));
 	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:b, s:o}", "server", admin_paths_engine(pf)->cfg.rpc.self, "servers", admin_server_list(admin_paths_engine(pf)->membership.servers), "total",
-			 num(r->total), "truncated", r->total > r->n, "controls", controls, "waiting_total", num(operations),
+			 admin_num(r->total), "truncated", r->total > r->n, "controls", controls, "waiting_total", admin_num(operations),
 			 "waiting_truncated", operations > r->nwaiting, "waiting", waiting);
 }
 

@@ -17,16 +17,6 @@
 
 #define DAY_S 86400
 
-static json_t *num(uint64_t v)
-{
-	return json_integer((json_int_t)v);
-}
-
-static json_t *refuse(const char *why)
-{
-	return json_pack("{s:o}", "error", admin_json_text(why));
-}
-
 const char *admin_flavour(enum nfs4r_security flavour)
 {
 #define WORD(word, value)       \
@@ -124,7 +114,7 @@ static json_t *to_renew(const struct nfs4r_engine *eng, const struct ctl_facts *
 	for (uint32_t i = 0; i < f->list.n; i++)
 		if (nfs4r_rpc_get_stats(eng->rpc, f->list.list[i].id, &rs) && rs.security == NFS4R_SECURITY_TLS)
 			n += rs.to_renew;
-	return num(n);
+	return admin_num(n);
 }
 
 /* "in_use": what new connections show; asked for before to_renew(). */
@@ -145,9 +135,9 @@ json_t *admin_keys(struct nfs4r_engine *eng)
 	admin_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
-	a = json_pack("{s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", rpc->self, "view", num(f.view.adopted.num), "security", admin_flavour(rpc->security),
+	a = json_pack("{s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", rpc->self, "view", admin_num(f.view.adopted.num), "security", admin_flavour(rpc->security),
 		      "accepts", accepted(rpc), "certificate", path_or_null(rpc->tls_certificate), "key", path_or_null(rpc->tls_key), "ca", path_or_null(rpc->tls_ca), "crl",
-		      path_or_null(rpc->tls_crl), "keytab", path_or_null(rpc->krb5_keytab), "changing_keys", f.view.rekeying ? num(f.view.rekeying) : json_null(), "servers", rows, "to_renew", to_renew(eng, &f));
+		      path_or_null(rpc->tls_crl), "keytab", path_or_null(rpc->krb5_keytab), "changing_keys", f.view.rekeying ? admin_num(f.view.rekeying) : json_null(), "servers", rows, "to_renew", to_renew(eng, &f));
 	json_object_set_new(a, "in_use", shown);
 	return a;
 }
@@ -233,7 +223,7 @@ json_t *admin_set_keys(struct nfs4r_engine *eng, const json_t *req)
 	if (server > 0 && server <= NFS4R_SERVERS_MAX)
 		st = admin_keys_of(json_object_get(req, "keys"), want.keys, &want.nkeys, why);
 	if (st != NFS4R_OK)
-		return refuse(why);
+		return admin_error(why);
 	ev.peer = want.id = (nfs4r_server_id)server;
 	pthread_mutex_lock(&eng->lock);
 	st = look(eng, &want, ev.abandon, all, &ev.nall, why);
@@ -245,7 +235,7 @@ json_t *admin_set_keys(struct nfs4r_engine *eng, const json_t *req)
 	pthread_mutex_unlock(&eng->lock);
 	if (st == NFS4R_OK)
 		return json_pack("{s:i, s:o}", "server", want.id, "keys", texts(want.keys, want.nkeys));
-	a = refuse(why);
+	a = admin_error(why);
 	if (st == NFS4R_DELAY)
 		json_object_set_new(a, "wait", json_true());
 	return a;

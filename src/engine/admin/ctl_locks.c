@@ -7,19 +7,9 @@
 
 #include "engine/admin/admin_int.h"
 
-static json_t *num(uint64_t v)
-{
-	return json_integer((json_int_t)v);
-}
-
 static json_t *text_or_null(const char *s)
 {
 	return s[0] ? admin_json_text(s) : json_null();
-}
-
-static json_t *error(const char *what)
-{
-	return json_pack("{s:o}", "error", admin_json_text(what));
 }
 
 static const char *state_name(enum nfs4r_lock_state state)
@@ -40,8 +30,8 @@ static json_t *lock_row(struct ctl_paths *paths, const struct nfs4r_lock_info *i
 	char oid[NFS4R_OID_STRLEN];
 
 	return json_pack("{s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "oid", nfs4r_oid_str(&i->oid, oid), "path", admin_path_json(paths, &i->oid), "state", state_name(i->state),
-			 "type", i->lock.type == NFS4R_LOCK_READ ? "read" : "write", "start", num(i->lock.start), "length",
-			 to_end ? json_null() : num(i->lock.last - i->lock.start + 1), "age_ms", num(i->age_ms), "client", text_or_null(i->client), "address", text_or_null(i->address));
+			 "type", i->lock.type == NFS4R_LOCK_READ ? "read" : "write", "start", admin_num(i->lock.start), "length",
+			 to_end ? json_null() : admin_num(i->lock.last - i->lock.start + 1), "age_ms", admin_num(i->age_ms), "client", text_or_null(i->client), "address", text_or_null(i->address));
 }
 
 /* @oid NULL: of all files. */
@@ -57,7 +47,7 @@ static json_t *answer(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 		n = total < CTL_LOCKS_MAX ? total : CTL_LOCKS_MAX;
 		for (uint32_t i = 0; i < n; i++)
 			json_array_append_new(list, lock_row(paths, &rows[i]));
-		out = json_pack("{s:i, s:o, s:b, s:O}", "server", eng->cfg.rpc.self, "total", num(total), "truncated", total > n, "locks", list);
+		out = json_pack("{s:i, s:o, s:b, s:O}", "server", eng->cfg.rpc.self, "total", admin_num(total), "truncated", total > n, "locks", list);
 	}
 	json_decref(list);
 	admin_paths_free(paths);
@@ -75,16 +65,16 @@ json_t *admin_report_locks(struct nfs4r_engine *eng, const json_t *req)
 	json_t *out;
 
 	if (eng->ops->locks == NULL)
-		return error("the locks of this server's clients are not kept by this program");
+		return admin_error("the locks of this server's clients are not kept by this program");
 	if (path == NULL)
 		return answer(eng, NULL);
 	if (!json_is_string(path))
-		return error("\"path\" must be a string");
+		return admin_error("\"path\" must be a string");
 	w = admin_verify_walk_new(eng, json_string_value(path), why);
 	if (w == NULL || !admin_verify_walk_next(w, &found, &st))
-		out = error(why);
+		out = admin_error(why);
 	else if (found.type != NFS4R_TYPE_FILE)
-		out = error("that is no file: only files have locks");
+		out = admin_error("that is no file: only files have locks");
 	else
 		out = answer(eng, &found.oid);
 	if (w != NULL) {
@@ -101,5 +91,5 @@ json_t *admin_locks_json(struct nfs4r_engine *eng)
 	if (eng->ops->count_locks == NULL)
 		return json_null();
 	eng->ops->count_locks(eng->ctx, &n);
-	return json_pack("{s:o, s:o, s:o, s:o}", "files", num(n.files), "held", num(n.ranges), "waiting", num(n.waiting), "max", num(eng->cfg.lock_max));
+	return json_pack("{s:o, s:o, s:o, s:o}", "files", admin_num(n.files), "held", admin_num(n.ranges), "waiting", admin_num(n.waiting), "max", admin_num(eng->cfg.lock_max));
 }

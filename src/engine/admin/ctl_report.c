@@ -1,44 +1,22 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What `nfs4rctl status` shows, as JSON, and how any bytes become JSON text. The facts are copied while eng->lock is
- * held, everything that costs time (names, text) happens after.
+ * What `nfs4rctl status` shows, as JSON. The facts are copied while eng->lock is held, everything that costs time
+ * (names, text) happens after.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/text.h"
 #include "engine/admin/admin_int.h"
 #include "engine/membership/membership.h"
 #include "engine/replicate/replicate.h"
 #include "engine/resync/resync.h"
 #include "engine/start/start.h"
 
-/* ---- text ---- */
-
-json_t *admin_json_text(const char *s)
-{
-	char *line = nfs4r_text_line_new(s);
-	json_t *out = line ? json_string(line) : NULL;
-
-	free(line);
-	return out;
-}
-
-static json_t *text(const char *s)
-{
-	return admin_json_text(s);
-}
-
-static json_t *num(uint64_t v)
-{
-	return json_integer((json_int_t)v);
-}
-
 /* ---- releases ---- */
 
 static json_t *versions(struct nfs4r_versions v)
 {
-	return v.highest ? json_pack("{s:o, s:o}", "lowest", num(v.lowest), "highest", num(v.highest)) : json_null();
+	return v.highest ? json_pack("{s:o, s:o}", "lowest", admin_num(v.lowest), "highest", admin_num(v.highest)) : json_null();
 }
 
 /* "0.2.0+18b5247" was built from commit 18b5247. */
@@ -46,7 +24,7 @@ static json_t *commit_of(const char *version)
 {
 	const char *plus = strchr(version, '+');
 
-	return plus ? text(plus + 1) : json_null();
+	return plus ? admin_json_text(plus + 1) : json_null();
 }
 
 void admin_release(struct nfs4r_engine *eng, nfs4r_server_id s, json_t *row)
@@ -61,7 +39,7 @@ void admin_release(struct nfs4r_engine *eng, nfs4r_server_id s, json_t *row)
 	} else if (!nfs4r_rpc_get_stats(eng->rpc, s, &rs)) {
 		memset(&rs, 0, sizeof(rs));
 	}
-	json_object_update_new(row, json_pack("{s:o, s:o, s:o, s:o, s:o}", "version", rs.version[0] ? text(rs.version) : json_null(), "commit", commit_of(rs.version), "protocol", rs.speaks ? num(rs.speaks) : json_null(), "protocols", versions(rs.protocol), "disk_formats", versions(rs.disk_format)));
+	json_object_update_new(row, json_pack("{s:o, s:o, s:o, s:o, s:o}", "version", rs.version[0] ? admin_json_text(rs.version) : json_null(), "commit", commit_of(rs.version), "protocol", rs.speaks ? admin_num(rs.speaks) : json_null(), "protocols", versions(rs.protocol), "disk_formats", versions(rs.disk_format)));
 }
 
 /* ---- status ---- */
@@ -112,7 +90,7 @@ static json_t *noted(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 	char path[1100];
 
 	start_import_notes_path(eng, kind, path);
-	return json_pack("{s:o, s:o}", "objects", num(f->import_noted[kind]), "list", f->import_noted[kind] ? text(path) : json_null());
+	return json_pack("{s:o, s:o}", "objects", admin_num(f->import_noted[kind]), "list", f->import_noted[kind] ? admin_json_text(path) : json_null());
 }
 
 /* What an administrator has to know while it is not whole, and as long as there is a list that nobody has taken away. */
@@ -138,9 +116,9 @@ static json_t *import_json(const struct nfs4r_engine *eng, const struct ctl_fact
 	static const char *const phases[] = { [IMPORT_NONE] = "none", [IMPORT_RUNNING] = "running", [IMPORT_STOPPED] = "stopped", [IMPORT_COMPLETE] = "complete" };
 	char warning[1000];
 
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "phase", phases[f->import_phase], "objects", num(f->import_objects), "bytes", num(f->import_bytes),
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "phase", phases[f->import_phase], "objects", admin_num(f->import_objects), "bytes", admin_num(f->import_bytes),
 			 "skipped", noted(eng, f, IMPORT_SKIPPED), "changed", noted(eng, f, IMPORT_CHANGED), "warning",
-			 import_warning(eng, f, warning, sizeof(warning)) ? text(warning) : json_null());
+			 import_warning(eng, f, warning, sizeof(warning)) ? admin_json_text(warning) : json_null());
 }
 
 static void import_why(json_t *out, const struct ctl_facts *f)
@@ -150,7 +128,7 @@ static void import_why(json_t *out, const struct ctl_facts *f)
 	snprintf(why, sizeof(why), "%s%s%s: %llu objects, %llu bytes so far, %llu skipped", f->import_phase == IMPORT_STOPPED ? "stopped (" : "running",
 		 f->import_phase == IMPORT_STOPPED ? nfs4r_status_str(f->import_st) : "", f->import_phase == IMPORT_STOPPED ? ")" : "",
 		 (unsigned long long)f->import_objects, (unsigned long long)f->import_bytes, (unsigned long long)f->import_noted[IMPORT_SKIPPED]);
-	json_object_set_new(out, "why", text(why));
+	json_object_set_new(out, "why", admin_json_text(why));
 }
 
 static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct ctl_facts *f)
@@ -168,11 +146,11 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 						importing      ? "importing" :
 								 "serving"));
 	if (f->halted[0])
-		json_object_set_new(out, "why", text(f->halted));
+		json_object_set_new(out, "why", admin_json_text(f->halted));
 	else if (f->starting[0])
-		json_object_set_new(out, "why", text(f->starting));
+		json_object_set_new(out, "why", admin_json_text(f->starting));
 	else if (!recovers && view)
-		json_object_set_new(out, "why", text(view_why));
+		json_object_set_new(out, "why", admin_json_text(view_why));
 	else if (!recovers && importing)
 		import_why(out, f);
 	else if (f->view.trouble)
@@ -184,8 +162,8 @@ static json_t *settings_json(const struct nfs4r_engine *eng, const struct ctl_fa
 {
 	struct nfs4r_volume_settings has = nfs4r_volume_has(&f->view.adopted.settings);
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "protocol", num(has.protocol), "disk_format", num(has.disk_format), "may_finish",
-			 f->may_finish ? json_pack("{s:o, s:o}", "protocol", num(f->finished.protocol), "disk_format", num(f->finished.disk_format)) : json_null(), "keys",
+	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "protocol", admin_num(has.protocol), "disk_format", admin_num(has.disk_format), "may_finish",
+			 f->may_finish ? json_pack("{s:o, s:o}", "protocol", admin_num(f->finished.protocol), "disk_format", admin_num(f->finished.disk_format)) : json_null(), "keys",
 			 admin_settings_json(eng, &has.keys), "ends_logs", has.keys.ends != 0);
 }
 
@@ -197,21 +175,21 @@ static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)
 	EACH_OF(f->servers, id)
 		if (f->known[id] && f->peer[id].stable < stable)
 			stable = f->peer[id].stable;
-	return json_pack("{s:o, s:o, s:o}", "first", num(first), "last", num(f->end), "stable_at_all_peers", num(stable));
+	return json_pack("{s:o, s:o, s:o}", "first", admin_num(first), "last", admin_num(f->end), "stable_at_all_peers", admin_num(stable));
 }
 
 static json_t *peer_import(const struct nfs4r_remarks *r)
 {
 	if (!r->is)
 		return json_null();
-	return json_pack("{s:s, s:o}", "phase", r->is & NFS4R_IS_IMPORTING ? "running" : "stopped", "objects", num(r->imported));
+	return json_pack("{s:s, s:o}", "phase", r->is & NFS4R_IS_IMPORTING ? "running" : "stopped", "objects", admin_num(r->imported));
 }
 
 /* What it said last of itself; while it is away nobody knows. */
 static void add_remarks(json_t *row, bool up, const struct nfs4r_remarks *r)
 {
 	if (row && up)
-		json_object_update_new(row, json_pack("{s:o, s:o, s:o}", "import", peer_import(r), "strays", num(r->strays), "conflicts", num(r->conflicts)));
+		json_object_update_new(row, json_pack("{s:o, s:o, s:o}", "import", peer_import(r), "strays", admin_num(r->strays), "conflicts", admin_num(r->conflicts)));
 }
 
 static void add_names(struct nfs4r_engine *eng, json_t *row, nfs4r_server_id peer)
@@ -220,7 +198,7 @@ static void add_names(struct nfs4r_engine *eng, json_t *row, nfs4r_server_id pee
 
 	membership_identities_differ(eng, peer, names, sizeof(names));
 	if (row)
-		json_object_set_new(row, "names_differ", text(names));
+		json_object_set_new(row, "names_differ", admin_json_text(names));
 }
 
 static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e, const struct ctl_facts *f, const struct ctl_lag *lag)
@@ -232,17 +210,17 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 
 	if (!nfs4r_rpc_get_stats(eng->rpc, e->id, &rs))
 		snprintf(rs.state, sizeof(rs.state), "not known to the transport");
-	json_t *theirs = json_pack("{s:o, s:o, s:o, s:o, s:o}", "end", num(p->peer_end), "received", num(p->our_received), "applied",
-				   num(p->our_applied), "stable", num(p->our_stable), "lag_entries", num(admin_entries(p->our_applied, p->peer_end)));
-	json_t *ours = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "received", num(p->received), "applied", num(p->applied),
-				 "stable", num(p->stable), "lag_entries", num(behind), "lag_bytes", num(p->unreceived_bytes),
+	json_t *theirs = json_pack("{s:o, s:o, s:o, s:o, s:o}", "end", admin_num(p->peer_end), "received", admin_num(p->our_received), "applied",
+				   admin_num(p->our_applied), "stable", admin_num(p->our_stable), "lag_entries", admin_num(admin_entries(p->our_applied, p->peer_end)));
+	json_t *ours = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "received", admin_num(p->received), "applied", admin_num(p->applied),
+				 "stable", admin_num(p->stable), "lag_entries", admin_num(behind), "lag_bytes", admin_num(p->unreceived_bytes),
 				 "lag_seconds", (double)behind_ms / 1000);
-	json_t *row = json_pack("{s:i, s:o, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "differs", text(rs.differs), "host", text(e->host), "port",
-				e->port, "up", rs.up, "state", text(rs.state), "rtt_ms",
+	json_t *row = json_pack("{s:i, s:o, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "differs", admin_json_text(rs.differs), "host", admin_json_text(e->host), "port",
+				e->port, "up", rs.up, "state", admin_json_text(rs.state), "rtt_ms",
 				rs.rtt_ms >= 0 ? json_real(rs.rtt_ms) : json_null(), "clock_ahead_ms",
 				rs.clock_known ? json_real(rs.clock_ahead_ms) : json_null(), "has_of_our_log", ours, "we_have_of_its_log", theirs,
-				"bytes_sent", num(rs.bytes_sent), "bytes_received", num(rs.bytes_received), "queued_bytes",
-				num(rs.queued_bytes), "connects", num(rs.connects), "resent_messages", num(rs.resent));
+				"bytes_sent", admin_num(rs.bytes_sent), "bytes_received", admin_num(rs.bytes_received), "queued_bytes",
+				admin_num(rs.queued_bytes), "connects", admin_num(rs.connects), "resent_messages", admin_num(rs.resent));
 	admin_add_days(row, rs.ends_s);
 	json_object_set_new(row, "security", rs.security ? json_string(admin_flavour(rs.security)) : json_null());
 	admin_release(eng, e->id, row);
@@ -256,10 +234,10 @@ json_t *admin_report_journal(struct nfs4r_engine *eng)
 	struct nfs4r_store_stats s;
 
 	nfs4r_store_get_stats(eng->store, &s);
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "bytes", num(s.journal_bytes), "segments", num(s.segments),
-			 "appends", num(s.appends), "syncs", num(s.syncs), "checkpoints", num(s.checkpoints),
-			 "last_checkpoint_ms", num(s.last_checkpoint_ms), "rows_dirty", num(s.rows_dirty), "lmdb_bytes",
-			 num(s.lmdb_bytes));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "bytes", admin_num(s.journal_bytes), "segments", admin_num(s.segments),
+			 "appends", admin_num(s.appends), "syncs", admin_num(s.syncs), "checkpoints", admin_num(s.checkpoints),
+			 "last_checkpoint_ms", admin_num(s.last_checkpoint_ms), "rows_dirty", admin_num(s.rows_dirty), "lmdb_bytes",
+			 admin_num(s.lmdb_bytes));
 }
 
 /* Objects that were changed in the exported directory itself, behind NFS. */
@@ -268,8 +246,8 @@ static json_t *out_of_band_json(struct nfs4r_engine *eng)
 	struct behind_counts n;
 
 	resync_heal_count(eng, &n);
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "restored", num(n.taken), "failed", num(n.failed), "moved_aside", num(n.aside), "pending", num(n.waiting),
-			 "strays", num(n.strays));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "restored", admin_num(n.taken), "failed", admin_num(n.failed), "moved_aside", admin_num(n.aside), "pending", admin_num(n.waiting),
+			 "strays", admin_num(n.strays));
 }
 
 json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
@@ -282,15 +260,15 @@ json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	for (uint32_t i = 0; i < f.list.n; i++)
 		if (f.list.list[i].id != eng->cfg.rpc.self)
 			json_array_append_new(peers, peer_row(eng, &f.list.list[i], &f, lag));
-	out = json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "volume", text(eng->cfg.volume_name), "server",
-			eng->cfg.rpc.self, "incarnation", num(eng->inc), "uptime_seconds",
-			num((engine_now_ms() - eng->started_at_ms) / 1000), "view", admin_view_json(eng, &f), "log", own_log(eng, &f), "peers", peers,
-			"journal", admin_report_journal(eng), "payload_bytes", num(replicate_sender_payload_bytes(eng->replicate.distributor)),
-			"payload_bytes_max", num(eng->cfg.payload_bytes_max));
+	out = json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "volume", admin_json_text(eng->cfg.volume_name), "server",
+			eng->cfg.rpc.self, "incarnation", admin_num(eng->inc), "uptime_seconds",
+			admin_num((engine_now_ms() - eng->started_at_ms) / 1000), "view", admin_view_json(eng, &f), "log", own_log(eng, &f), "peers", peers,
+			"journal", admin_report_journal(eng), "payload_bytes", admin_num(replicate_sender_payload_bytes(eng->replicate.distributor)),
+			"payload_bytes_max", admin_num(eng->cfg.payload_bytes_max));
 	if (!out)
 		return NULL;
 	admin_release(eng, eng->cfg.rpc.self, out);
-	json_object_set_new(out, "disk_format", num(eng->cfg.rpc.disk_format.highest));
+	json_object_set_new(out, "disk_format", admin_num(eng->cfg.rpc.disk_format.highest));
 	json_object_set_new(out, "volume_settings", settings_json(eng, &f));
 	admin_add_security(eng, out);
 	set_state(eng, out, &f);
@@ -299,10 +277,10 @@ json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_object_set_new(out, "retention", admin_retention_json(eng));
 	json_object_set_new(out, "space", admin_space_json(eng));
 	json_object_set_new(out, "out_of_band", out_of_band_json(eng));
-	json_object_set_new(out, "waiting", json_pack("{s:o, s:o, s:o}", "threads", num(eng->runtime.waiting.all), "max", num(eng->cfg.waiting_max), "refused", num(eng->runtime.waiting.refused)));
-	json_object_set_new(out, "conflicts", json_pack("{s:o, s:o}", "saved", num(resync_saved(eng)), "directory", text(eng->cfg.conflicts_dir)));
+	json_object_set_new(out, "waiting", json_pack("{s:o, s:o, s:o}", "threads", admin_num(eng->runtime.waiting.all), "max", admin_num(eng->cfg.waiting_max), "refused", admin_num(eng->runtime.waiting.refused)));
+	json_object_set_new(out, "conflicts", json_pack("{s:o, s:o}", "saved", admin_num(resync_saved(eng)), "directory", admin_json_text(eng->cfg.conflicts_dir)));
 	json_object_set_new(out, "locks", admin_locks_json(eng));
 	json_object_set_new(out, "controls",
-			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));
+			    json_pack("{s:o, s:o}", "own", admin_num(f.core.controls_own), "foreign", admin_num(f.core.controls_foreign)));
 	return out;
 }

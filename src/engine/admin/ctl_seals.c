@@ -8,20 +8,6 @@
 
 #include "engine/admin/admin_int.h"
 
-static json_t *num(uint64_t v)
-{
-	return json_integer((json_int_t)v);
-}
-
-json_t *admin_server_list(nfs4r_servers set)
-{
-	json_t *list = json_array();
-
-	EACH_OF(set, s)
-		json_array_append_new(list, num(s));
-	return list;
-}
-
 uint64_t admin_entries(nfs4r_lsn from, nfs4r_lsn until)
 {
 	const nfs4r_lsn number = ((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1;
@@ -53,8 +39,8 @@ static json_t *repair(const struct ctl_facts *f)
 	fetching = f->repair.fetch_ms ? (double)(engine_now_ms() - f->repair.fetch_ms + 1) / 1000 : s + 0.001;
 	if (f->repair.done && f->repair.all >= f->repair.done)
 		eta = fetching * (double)(f->repair.all - f->repair.done) / (double)f->repair.done;
-	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:f, s:f, s:f, s:o}", "phase", f->repair.phase, "from", f->repair.from, "objects", num(f->repair.done),
-			 "objects_all", num(f->repair.all), "bytes", num(f->repair.bytes), "bytes_per_second", (double)f->repair.bytes / fetching,
+	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:f, s:f, s:f, s:o}", "phase", f->repair.phase, "from", f->repair.from, "objects", admin_num(f->repair.done),
+			 "objects_all", admin_num(f->repair.all), "bytes", admin_num(f->repair.bytes), "bytes_per_second", (double)f->repair.bytes / fetching,
 			 "objects_per_second", (double)f->repair.done / fetching, "seconds", s, "eta_seconds",
 			 eta < 0 ? json_null() : json_real(eta));
 }
@@ -64,7 +50,7 @@ static json_t *seals(const struct nfs4r_view *v)
 	json_t *out = json_array();
 
 	for (uint32_t i = 0; i < v->nseals; i++)
-		json_array_append_new(out, json_pack("{s:i, s:o, s:o}", "server", v->seals[i].log, "generation", num(NFS4R_GEN(v->seals[i].lsn)), "entry", num(v->seals[i].lsn & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1))));
+		json_array_append_new(out, json_pack("{s:i, s:o, s:o}", "server", v->seals[i].log, "generation", admin_num(NFS4R_GEN(v->seals[i].lsn)), "entry", admin_num(v->seals[i].lsn & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1))));
 	return out;
 }
 
@@ -74,8 +60,8 @@ json_t *admin_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts 
 	nfs4r_servers sealed = f->servers & ~f->view.adopted.open;
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o}", "durability", durability[engine_durability(eng)], "epoch",
-			 num(f->view.adopted.epoch), "abandoned", admin_server_list(f->view.abandoned), "sealed", admin_server_list(sealed), "seals", seals(&f->view.adopted),
-			 "loss_window", "entries", num(f->loss_entries), "bytes", num(f->loss_bytes), "age_ms", num(f->loss_age_ms), "resync",
+			 admin_num(f->view.adopted.epoch), "abandoned", admin_server_list(f->view.abandoned), "sealed", admin_server_list(sealed), "seals", seals(&f->view.adopted),
+			 "loss_window", "entries", admin_num(f->loss_entries), "bytes", admin_num(f->loss_bytes), "age_ms", admin_num(f->loss_age_ms), "resync",
 			 repair(f));
 }
 
@@ -97,6 +83,6 @@ json_t *admin_abandon(struct nfs4r_engine *eng, json_int_t server, bool sure)
 	}
 	pthread_mutex_unlock(&eng->lock);
 	if (st != NFS4R_OK)
-		return json_pack("{s:o}", "error", admin_json_text(why));
-	return json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", num(lost), "abandoned", sure);
+		return admin_error(why);
+	return json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", admin_num(lost), "abandoned", sure);
 }

@@ -19,26 +19,6 @@
 
 #define WHY NFS4R_WHY
 
-static json_t *num(uint64_t v)
-{
-	return json_integer((json_int_t)v);
-}
-
-static json_t *ids(nfs4r_servers set)
-{
-	json_t *out = json_array();
-
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (set & NFS4R_BIT(s))
-			json_array_append_new(out, num(s));
-	return out;
-}
-
-static json_t *refuse(const char *why)
-{
-	return json_pack("{s:o}", "error", admin_json_text(why));
-}
-
 /* ---- the list ---- */
 
 static json_t *server_row(struct nfs4r_engine *eng, const struct ctl_facts *f, const struct nfs4r_endpoint *e)
@@ -51,7 +31,7 @@ static json_t *server_row(struct nfs4r_engine *eng, const struct ctl_facts *f, c
 
 	json_t *row = json_pack("{s:i, s:o, s:i, s:b, s:b, s:b, s:s, s:o}", "server", e->id, "host", admin_json_text(e->host), "port", e->port,
 				"self", self, "voter", voter, "member", (f->view.adopted.members & NFS4R_BIT(e->id)) != 0, "state",
-				state ? state : "member", "lag_entries", num(behind));
+				state ? state : "member", "lag_entries", admin_num(behind));
 
 	if (row) {
 		admin_release(eng, e->id, row);
@@ -70,7 +50,7 @@ static json_t *orders(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 		uint64_t epoch = self ? f->view.reconf_epoch : f->view.peer[s].reconf_epoch;
 
 		if (epoch > NFS4R_RECONF(f->view.adopted.num))
-			json_array_append_new(said, json_pack("{s:i, s:o, s:o}", "server", s, "epoch", num(epoch), "servers", ids(self ? f->view.reconf_set : f->view.peer[s].reconf_set)));
+			json_array_append_new(said, json_pack("{s:i, s:o, s:o}", "server", s, "epoch", admin_num(epoch), "servers", admin_server_list(self ? f->view.reconf_set : f->view.peer[s].reconf_set)));
 	}
 	if (json_array_size(said))
 		return said;
@@ -86,10 +66,10 @@ json_t *admin_servers(struct nfs4r_engine *eng)
 	admin_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
-	return json_pack("{s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "finishing", f.view.finishing, "protocol", num(nfs4r_volume_has(&f.view.adopted.settings).protocol), "view", num(f.view.adopted.num), "forced_reconfigurations",
-			 num(NFS4R_RECONF(f.view.adopted.num)), "forced_reconfiguration", orders(eng, &f), "servers", rows, "removed", f.view.taken_out, "adding",
-			 f.view.adding ? num(f.view.adding) : json_null(), "removing", f.view.removing ? num(f.view.removing) : json_null(), "changing_keys",
-			 f.view.rekeying ? num(f.view.rekeying) : json_null(), "waiting_for",
+	return json_pack("{s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "finishing", f.view.finishing, "protocol", admin_num(nfs4r_volume_has(&f.view.adopted.settings).protocol), "view", admin_num(f.view.adopted.num), "forced_reconfigurations",
+			 admin_num(NFS4R_RECONF(f.view.adopted.num)), "forced_reconfiguration", orders(eng, &f), "servers", rows, "removed", f.view.taken_out, "adding",
+			 f.view.adding ? admin_num(f.view.adding) : json_null(), "removing", f.view.removing ? admin_num(f.view.removing) : json_null(), "changing_keys",
+			 f.view.rekeying ? admin_num(f.view.rekeying) : json_null(), "waiting_for",
 			 f.view.waits);
 }
 
@@ -238,7 +218,7 @@ json_t *admin_add_server(struct nfs4r_engine *eng, const json_t *req)
 	if (st == NFS4R_OK)
 		st = look_keys(eng, json_object_get(req, "keys"), &a, why);
 	if (st != NFS4R_OK)
-		return refuse(why);
+		return admin_error(why);
 	memcpy(a.address, host, strlen(host));
 	pthread_mutex_lock(&eng->lock);
 	st = look_taken(eng, s, host, port, why);
@@ -253,7 +233,7 @@ json_t *admin_add_server(struct nfs4r_engine *eng, const json_t *req)
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
-	return st == NFS4R_OK ? json_pack("{s:i, s:s, s:i}", "server", s, "host", host, "port", (int)port) : refuse(why);
+	return st == NFS4R_OK ? json_pack("{s:i, s:s, s:i}", "server", s, "host", host, "port", (int)port) : admin_error(why);
 }
 
 /* ---- one less ---- */
@@ -268,7 +248,7 @@ json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req)
 	enum nfs4r_status st = look(eng, s, why);
 
 	if (st != NFS4R_OK)
-		return refuse(why);
+		return admin_error(why);
 	pthread_mutex_lock(&eng->lock);
 	st = !admin_is_server(eng, s, why, sizeof(why)) ? NFS4R_INVAL : named(s, nfs4r_core_may_remove(eng->core, s, ev.abandon, &lost, text, sizeof(text)), text, why);
 	if (st == NFS4R_OK && sure) {
@@ -277,7 +257,7 @@ json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req)
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
-	return st == NFS4R_OK ? json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", num(lost), "removing", sure) : refuse(why);
+	return st == NFS4R_OK ? json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", admin_num(lost), "removing", sure) : admin_error(why);
 }
 
 /* ---- an upgrade is finished (log 6.16) ---- */
@@ -297,7 +277,7 @@ json_t *admin_finish_upgrade(struct nfs4r_engine *eng, const json_t *req)
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
-	return st == NFS4R_OK ? json_pack("{s:o, s:o, s:b}", "protocol", num(to.protocol), "disk_format", num(to.disk_format), "finishing", sure) : refuse(why);
+	return st == NFS4R_OK ? json_pack("{s:o, s:o, s:b}", "protocol", admin_num(to.protocol), "disk_format", admin_num(to.disk_format), "finishing", sure) : admin_error(why);
 }
 
 /* ---- going on with the survivors ---- */
@@ -322,7 +302,7 @@ static json_t *lost_of(const struct ctl_facts *f, nfs4r_servers off)
 
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		if ((off & NFS4R_BIT(s)) && f->known[s])
-			json_array_append_new(out, json_pack("{s:i, s:o}", "server", s, "missing_here", num(admin_entries(f->peer[s].our_applied, f->peer[s].peer_end))));
+			json_array_append_new(out, json_pack("{s:i, s:o}", "server", s, "missing_here", admin_num(admin_entries(f->peer[s].our_applied, f->peer[s].peer_end))));
 	return out;
 }
 
@@ -342,11 +322,11 @@ static nfs4r_servers still_heard(const struct nfs4r_engine *eng, const struct ct
 static json_t *refuse_set(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_servers set, const char *why)
 {
 	nfs4r_servers heard = still_heard(eng, f, set);
-	json_t *a = refuse(why);
+	json_t *a = admin_error(why);
 
 	if (heard) {
-		json_object_set_new(a, "heard", ids(heard));
-		json_object_set_new(a, "wait_ms", num(engine_silence_ms(eng) + engine_lease_ms(eng)));
+		json_object_set_new(a, "heard", admin_server_list(heard));
+		json_object_set_new(a, "wait_ms", admin_num(engine_silence_ms(eng) + engine_lease_ms(eng)));
 	}
 	return a;
 }
@@ -360,7 +340,7 @@ json_t *admin_force_reconfigure(struct nfs4r_engine *eng, const json_t *req)
 	struct ctl_facts f;
 
 	if (!set_of(json_object_get(req, "servers"), &ev.set) || look(eng, eng->cfg.rpc.self, why) != NFS4R_OK)
-		return refuse(why);
+		return admin_error(why);
 	admin_collect(eng, &f);
 	pthread_mutex_lock(&eng->lock);
 	st = nfs4r_core_may_reconfigure(eng->core, ev.set, why, sizeof(why));
@@ -371,7 +351,7 @@ json_t *admin_force_reconfigure(struct nfs4r_engine *eng, const json_t *req)
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
-	return st == NFS4R_OK ? json_pack("{s:o, s:o, s:o, s:b}", "servers", ids(ev.set), "off", ids(f.servers & ~ev.set), "lost",
+	return st == NFS4R_OK ? json_pack("{s:o, s:o, s:o, s:b}", "servers", admin_server_list(ev.set), "off", admin_server_list(f.servers & ~ev.set), "lost",
 					  lost_of(&f, f.servers & ~ev.set), "force_reconfiguring", sure) :
 				refuse_set(eng, &f, ev.set, why);
 }

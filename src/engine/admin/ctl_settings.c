@@ -9,11 +9,6 @@
  */
 #include "engine/admin/admin_int.h"
 
-static json_t *refuse(const char *why)
-{
-	return json_pack("{s:o}", "error", admin_json_text(why));
-}
-
 json_t *admin_settings_json(const struct nfs4r_engine *eng, const struct nfs4r_volume_keys *has)
 {
 	struct engine_setting s[ENGINE_SETTINGS];
@@ -44,9 +39,9 @@ json_t *admin_set(struct nfs4r_engine *eng, const json_t *req)
 	enum nfs4r_status st;
 
 	if (!name || !text)
-		return refuse("give a key and a value, both as text");
+		return admin_error("give a key and a value, both as text");
 	if (engine_setting_parse(name, text, &ev.key, &ev.value, why, sizeof(why)) != NFS4R_OK)
-		return refuse(why);
+		return admin_error(why);
 	pthread_mutex_lock(&eng->lock);
 	st = nfs4r_core_may_set(eng->core, ev.key, ev.value, &to, why, sizeof(why));
 	if (st == NFS4R_OK) {
@@ -54,5 +49,5 @@ json_t *admin_set(struct nfs4r_engine *eng, const json_t *req)
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
-	return st == NFS4R_OK ? json_pack("{s:o}", "settings", admin_settings_json(eng, &to.keys)) : refuse(why);
+	return st == NFS4R_OK ? json_pack("{s:o}", "settings", admin_settings_json(eng, &to.keys)) : admin_error(why);
 }

@@ -6,11 +6,6 @@
 #include "engine/admin/admin_int.h"
 #include "engine/replicate/replicate.h"
 
-static json_t *num(uint64_t v)
-{
-	return json_integer((json_int_t)v);
-}
-
 /* ---- latencies ---- */
 
 double admin_percentile(const struct nfs4r_core_hist *h, unsigned percent)
@@ -38,12 +33,12 @@ static json_t *latency(const struct nfs4r_core_hist *h)
 	json_t *buckets = json_array();
 
 	for (uint32_t i = 0; i < NFS4R_CORE_BUCKETS; i++)
-		json_array_append_new(buckets, json_pack("{s:o, s:o}", "below_ms", i + 1 < NFS4R_CORE_BUCKETS ? num(UINT64_C(1) << i) : json_null(), "n", num(h->bucket[i])));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "n", num(h->n), "mean_ms",
+		json_array_append_new(buckets, json_pack("{s:o, s:o}", "below_ms", i + 1 < NFS4R_CORE_BUCKETS ? admin_num(UINT64_C(1) << i) : json_null(), "n", admin_num(h->bucket[i])));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "n", admin_num(h->n), "mean_ms",
 			 h->n ? json_real((double)h->sum_ms / (double)h->n) : json_null(), "p50_ms",
 			 h->n ? json_real(admin_percentile(h, 50)) : json_null(), "p90_ms",
 			 h->n ? json_real(admin_percentile(h, 90)) : json_null(), "p99_ms",
-			 h->n ? json_real(admin_percentile(h, 99)) : json_null(), "max_ms", h->n ? num(h->max_ms) : json_null(),
+			 h->n ? json_real(admin_percentile(h, 99)) : json_null(), "max_ms", h->n ? admin_num(h->max_ms) : json_null(),
 			 "buckets", buckets);
 }
 
@@ -59,8 +54,8 @@ static json_t *core_counters(const struct nfs4r_core_stats *c)
 {
 	json_t *out = json_object();
 
-#define STAT(name) json_object_set_new(out, #name, num(c->name))
-#define STAT_AS(key, name) json_object_set_new(out, key, num(c->name))
+#define STAT(name) json_object_set_new(out, #name, admin_num(c->name))
+#define STAT_AS(key, name) json_object_set_new(out, key, admin_num(c->name))
 	STAT(elections), STAT_AS("proposals_deferred", proposals_deferred), STAT_AS("elections_preempted", conflicts), STAT(aborts), STAT(revokes_sent);
 	STAT_AS("revokes_received", revokes_got), STAT(forwards_sent);
 	STAT(forwards_served), STAT(not_primary), STAT(entries_executed), STAT(entries_applied), STAT(entries_void);
@@ -76,13 +71,13 @@ static json_t *core_counters(const struct nfs4r_core_stats *c)
 static json_t *engine_counters(struct nfs4r_engine *eng)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "reads_local",
-			 num(__atomic_load_n(&eng->read.local, __ATOMIC_RELAXED)), "reads_remote",
-			 num(__atomic_load_n(&eng->read.remote, __ATOMIC_RELAXED)), "reads_not_modified",
-			 num(__atomic_load_n(&eng->read.promised, __ATOMIC_RELAXED)), "updates",
-			 num(__atomic_load_n(&eng->update.done, __ATOMIC_RELAXED)), "executors_queued",
-			 num(engine_pool_queued(eng->runtime.executors)), "appliers_queued", num(engine_pool_queued(eng->replicate.appliers)), "payload_bytes",
-			 num(replicate_sender_payload_bytes(eng->replicate.distributor)), "waiting_threads", num(eng->runtime.waiting.all), "waiting_max", num(eng->cfg.waiting_max),
-			 "waiting_refused", num(eng->runtime.waiting.refused));
+			 admin_num(__atomic_load_n(&eng->read.local, __ATOMIC_RELAXED)), "reads_remote",
+			 admin_num(__atomic_load_n(&eng->read.remote, __ATOMIC_RELAXED)), "reads_not_modified",
+			 admin_num(__atomic_load_n(&eng->read.promised, __ATOMIC_RELAXED)), "updates",
+			 admin_num(__atomic_load_n(&eng->update.done, __ATOMIC_RELAXED)), "executors_queued",
+			 admin_num(engine_pool_queued(eng->runtime.executors)), "appliers_queued", admin_num(engine_pool_queued(eng->replicate.appliers)), "payload_bytes",
+			 admin_num(replicate_sender_payload_bytes(eng->replicate.distributor)), "waiting_threads", admin_num(eng->runtime.waiting.all), "waiting_max", admin_num(eng->cfg.waiting_max),
+			 "waiting_refused", admin_num(eng->runtime.waiting.refused));
 }
 
 json_t *admin_report_stats(struct nfs4r_engine *eng)

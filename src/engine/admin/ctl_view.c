@@ -10,11 +10,6 @@
 #include "engine/admin/admin_int.h"
 #include "engine/membership/membership.h"
 
-static json_t *num(uint64_t v)
-{
-	return json_integer((json_int_t)v);
-}
-
 uint64_t admin_own_lag(const struct ctl_facts *f)
 {
 	uint64_t n = 0;
@@ -138,9 +133,9 @@ static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 	char why[300];
 
 	json_t *out = json_pack("{s:i, s:b, s:s, s:o, s:o, s:o, s:o}", "server", s, "member", (f->view.adopted.members & NFS4R_BIT(s)) != 0, "state",
-				admin_view_other(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
-				f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "lag_entries", num(admin_entries(p->applied, f->end)),
-				"lag_bytes", num(p->unreceived_bytes));
+				admin_view_other(eng, f, s), "silent_ms", f->view.peer[s].known ? admin_num(f->view.peer[s].silent_ms) : json_null(), "view",
+				f->view.peer[s].known ? admin_num(f->view.peer[s].view) : json_null(), "lag_entries", admin_num(admin_entries(p->applied, f->end)),
+				"lag_bytes", admin_num(p->unreceived_bytes));
 	if (out && f->view.peer[s].halted)
 		json_object_set_new(out, "halted", json_string(engine_halt_of_peer(f->view.peer[s].trouble, f->view.peer[s].halted_files, why, sizeof(why))));
 	else if (out && f->view.peer[s].known && f->view.peer[s].trouble)
@@ -154,7 +149,7 @@ static json_t *self(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 	const char *state = admin_view_state(eng, f, why, sizeof(why));
 
 	return json_pack("{s:i, s:b, s:s, s:i, s:o, s:o, s:n}", "server", eng->cfg.rpc.self, "member", f->view.member, "state", state ? state : "member",
-			 "silent_ms", 0, "view", num(f->view.adopted.num), "lag_entries", num(admin_own_lag(f)), "lag_bytes");
+			 "silent_ms", 0, "view", admin_num(f->view.adopted.num), "lag_entries", admin_num(admin_own_lag(f)), "lag_bytes");
 }
 
 static json_t *servers(const struct nfs4r_engine *eng, const struct ctl_facts *f)
@@ -172,17 +167,17 @@ json_t *admin_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *
 
 	if (f->view.fixed)
 		return json_pack("{s:s, s:i, s:o}", "kind", "fixed", "number", 1, "members", admin_server_list(f->view.adopted.members));
-	out = json_pack("{s:s, s:o, s:o, s:b, s:b}", "kind", "active", "number", num(f->view.adopted.num), "members", admin_server_list(f->view.adopted.members),
+	out = json_pack("{s:s, s:o, s:o, s:b, s:b}", "kind", "active", "number", admin_num(f->view.adopted.num), "members", admin_server_list(f->view.adopted.members),
 			"member", f->view.member, "joining", f->view.joining);
 	if (!out)
 		return NULL;
 	json_object_set_new(out, "voters", admin_server_list(f->view.adopted.voters));
-	json_object_set_new(out, "lease_remaining_ms", f->lease_remaining_ms ? num(f->lease_remaining_ms) : json_null());
-	json_object_set_new(out, "lease_ms", num(engine_lease_ms(eng)));
-	json_object_set_new(out, "failure_timeout_ms", num(engine_silence_ms(eng)));
+	json_object_set_new(out, "lease_remaining_ms", f->lease_remaining_ms ? admin_num(f->lease_remaining_ms) : json_null());
+	json_object_set_new(out, "lease_ms", admin_num(engine_lease_ms(eng)));
+	json_object_set_new(out, "failure_timeout_ms", admin_num(engine_silence_ms(eng)));
 	json_object_set_new(out, "stale_reads", json_boolean(eng->cfg.stale_reads));
-	json_object_set_new(out, "accepted", num(f->view.accepted.num));
-	json_object_set_new(out, "promised", num(f->view.promised));
+	json_object_set_new(out, "accepted", admin_num(f->view.accepted.num));
+	json_object_set_new(out, "promised", admin_num(f->view.promised));
 	json_object_set_new(out, "servers", servers(eng, f));
 	return out;
 }

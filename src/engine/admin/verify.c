@@ -129,16 +129,6 @@ void admin_verify_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct 
 
 /* ---- lines for the client ---- */
 
-static json_t *num(uint64_t v)
-{
-	return json_integer((json_int_t)v);
-}
-
-static json_t *text(const char *s)
-{
-	return admin_json_text(s);
-}
-
 static void tell(struct run *r, json_t *line)
 {
 	if (!r->sink->emit(r->sink->arg, line))
@@ -150,7 +140,7 @@ static void tell_progress(struct run *r, const char *phase)
 	double s = (double)(engine_now_ms() - r->started_ms) / 1000, rate = s > 0 ? (double)r->objects / s : 0;
 
 	r->progress_ms = engine_now_ms();
-	tell(r, json_pack("{s:{s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o}}", "progress", "phase", phase, "objects", num(r->objects), "total", num(r->total), "bytes", num(r->bytes), "differences", num(r->differences), "retrying", num(r->nparked), "seconds", s, "objects_per_second", rate, "bytes_per_second", s > 0 ? (double)r->bytes / s : 0.0, "eta_seconds", rate > 0 && r->total >= r->objects ? json_real((double)(r->total - r->objects) / rate) : json_null()));
+	tell(r, json_pack("{s:{s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o}}", "progress", "phase", phase, "objects", admin_num(r->objects), "total", admin_num(r->total), "bytes", admin_num(r->bytes), "differences", admin_num(r->differences), "retrying", admin_num(r->nparked), "seconds", s, "objects_per_second", rate, "bytes_per_second", s > 0 ? (double)r->bytes / s : 0.0, "eta_seconds", rate > 0 && r->total >= r->objects ? json_real((double)(r->total - r->objects) / rate) : json_null()));
 }
 
 static void tell_difference(struct run *r, const struct item *it, nfs4r_server_id peer)
@@ -158,7 +148,7 @@ static void tell_difference(struct run *r, const struct item *it, nfs4r_server_i
 	const struct verify_side *here = &it->sum.side, *there = &it->answer[peer].side;
 	char oid[NFS4R_OID_STRLEN];
 
-	tell(r, json_pack("{s:{s:o, s:s, s:i, s:s, s:o, s:o}}", "difference", "path", text(it->found.path), "oid", nfs4r_oid_str(&it->found.oid, oid), "server", peer, "what", admin_verify_what(here, there), "here", admin_verify_side_json(here), "there", admin_verify_side_json(there)));
+	tell(r, json_pack("{s:{s:o, s:s, s:i, s:s, s:o, s:o}}", "difference", "path", admin_json_text(it->found.path), "oid", nfs4r_oid_str(&it->found.oid, oid), "server", peer, "what", admin_verify_what(here, there), "here", admin_verify_side_json(here), "there", admin_verify_side_json(there)));
 }
 
 static void tell_odd(struct run *r, const struct item *it, nfs4r_server_id server, const struct verify_side *side)
@@ -169,7 +159,7 @@ static void tell_odd(struct run *r, const struct item *it, nfs4r_server_id serve
 
 	r->odd += side->odd;
 	while ((name = admin_verify_odd_next(side, &at, &what)))
-		tell(r, json_pack("{s:{s:o, s:o, s:s, s:i, s:s}}", "name", "directory", text(it->found.path), "name", text(name), "oid", nfs4r_oid_str(&it->found.oid, oid), "server", server, "what", what));
+		tell(r, json_pack("{s:{s:o, s:o, s:s, s:i, s:s}}", "name", "directory", admin_json_text(it->found.path), "name", admin_json_text(name), "oid", nfs4r_oid_str(&it->found.oid, oid), "server", server, "what", what));
 }
 
 /* ---- peers ---- */
@@ -177,7 +167,7 @@ static void tell_odd(struct run *r, const struct item *it, nfs4r_server_id serve
 static void abandon(struct run *r, nfs4r_server_id id, const char *why)
 {
 	r->peer[id].unreachable = true;
-	tell(r, json_pack("{s:{s:i, s:o}}", "unreachable", "server", id, "why", text(why)));
+	tell(r, json_pack("{s:{s:i, s:o}}", "unreachable", "server", id, "why", admin_json_text(why)));
 }
 
 /* Not those that take everything from the others just now. */
@@ -407,7 +397,7 @@ static void tell_unrepaired(struct run *r, const struct item *it, const char *wh
 {
 	r->left++;
 	admin_fix_list_add(&r->list, r->eng, "unrepaired", it->found.path, why);
-	tell(r, json_pack("{s:{s:o, s:o}}", "unrepaired", "path", text(it->found.path), "why", text(why)));
+	tell(r, json_pack("{s:{s:o, s:o}}", "unrepaired", "path", admin_json_text(it->found.path), "why", admin_json_text(why)));
 }
 
 /* True: it is with the fixer, or nothing more is to be done with it. */
@@ -433,7 +423,7 @@ static bool begin_mend(struct run *r, struct item *it)
 	}
 	if (r->repair->dry_run) {
 		r->repaired++;
-		tell(r, json_pack("{s:{s:o, s:s}}", "repair", "path", text(it->found.path), "what", admin_fix_what(&it->job)));
+		tell(r, json_pack("{s:{s:o, s:s}}", "repair", "path", admin_json_text(it->found.path), "what", admin_fix_what(&it->job)));
 		return false;
 	}
 	if (!r->fixer) {
@@ -462,7 +452,7 @@ static bool take_fixed(struct run *r)
 		r->repaired += it->mends == 1;
 		if (it->mends == 1) {
 			admin_fix_list_add(&r->list, r->eng, admin_fix_what(job), it->found.path, "");
-			tell(r, json_pack("{s:{s:o, s:s, s:i}}", "repair", "path", text(it->found.path), "what", admin_fix_what(job), "from", job->took));
+			tell(r, json_pack("{s:{s:o, s:s, s:i}}", "repair", "path", admin_json_text(it->found.path), "what", admin_fix_what(job), "from", job->took));
 		}
 		it->tries = 0;
 	}
@@ -634,17 +624,17 @@ static void tell_result(struct run *r)
 	}
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 		if (r->peer[id].unreachable)
-			json_array_append_new(unreachable, num(id));
+			json_array_append_new(unreachable, admin_num(id));
 	int status = r->differences || r->odd || r->left || (r->repair && r->repair->dry_run && r->repaired) ? 1 : json_array_size(unreachable) ? 2 :
 																		  0;
 
-	json_t *out = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:f, s:i}", "path", text(r->path), "objects",
-				num(r->objects), "bytes", num(r->bytes), "differences", num(r->differences), "names", num(r->odd), "changing",
-				num(r->changing), "removed_meanwhile", num(r->vanished), "retries", num(r->retries), "cut_short", cut,
+	json_t *out = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:f, s:i}", "path", admin_json_text(r->path), "objects",
+				admin_num(r->objects), "bytes", admin_num(r->bytes), "differences", admin_num(r->differences), "names", admin_num(r->odd), "changing",
+				admin_num(r->changing), "removed_meanwhile", admin_num(r->vanished), "retries", admin_num(r->retries), "cut_short", cut,
 				"unreachable", unreachable, "seconds", (double)(engine_now_ms() - r->started_ms) / 1000, "status", status);
 	add_imports(r, out);
 	if (r->repair)
-		json_object_update_new(out, json_pack("{s:o, s:o, s:b, s:o}", "repaired", num(r->repaired), "unrepaired", num(r->left), "dry_run", r->repair->dry_run, "list", r->list.path[0] ? text(r->list.path) : json_null()));
+		json_object_update_new(out, json_pack("{s:o, s:o, s:b, s:o}", "repaired", admin_num(r->repaired), "unrepaired", admin_num(r->left), "dry_run", r->repair->dry_run, "list", r->list.path[0] ? admin_json_text(r->list.path) : json_null()));
 	tell(r, json_pack("{s:o}", "result", out));
 }
 
@@ -687,7 +677,7 @@ static bool run_enlisted(struct run *r, char *why)
 {
 	r->walk = admin_verify_walk_new(r->eng, r->path, why);
 	if (!r->walk) {
-		tell(r, json_pack("{s:o}", "error", text(why)));
+		tell(r, admin_error(why));
 		return false;
 	}
 	r->started_ms = r->progress_ms = engine_now_ms();
