@@ -18,13 +18,14 @@ PKG_FETCH="ca-certificates dpkg-dev debian-archive-keyring"
 PKG_BED="user-mode-linux nfs-common wireguard-tools wireguard-go iproute2 ethtool socat kmod iputils-ping procps
 	python3 libnfs-utils bc attr acl iperf3 tcpdump util-linux e2fsprogs xfsprogs btrfs-progs
 	git rsync tcc python3-matplotlib systemd debootstrap lintian"
+PKG_PROGRAMS="subversion mercurial qemu-utils procmail" # that lock files; the tests run them in the bed's clients
 PKG_KRB5="krb5-kdc krb5-admin-server krb5-user faketime" # the tests start a KDC of their own; that of the package is not started
 
 packages() {
 	local need
 	command -v dpkg-query >/dev/null || die "this is not Debian; install by hand what PKG_* in scripts/deps.sh name"
 	# shellcheck disable=SC2086
-	need=$(missing_packages $PKG_BUILD $PKG_LINT $PKG_FETCH $PKG_BED $PKG_KRB5)
+	need=$(missing_packages $PKG_BUILD $PKG_LINT $PKG_FETCH $PKG_BED $PKG_PROGRAMS $PKG_KRB5)
 	[ -n "$need" ] || return 0
 	# shellcheck disable=SC2086
 	logged packages "$(echo "$need" | wc -l) Debian packages" apt_install $need ||

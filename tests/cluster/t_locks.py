@@ -1,11 +1,17 @@
 #!/usr/bin/python3
-"""Byte-range locks of the clients of one site: who has one, who is next, and how soon. `t_locks.py 4.1`: with that version of NFS alone."""
+"""Byte-range locks of the clients of one site: who has one, who is next, and how soon.
+
+	t_locks.py [4.1]        with all versions of NFS, or these
+	t_locks.py machines     two machines that were copied from one, at two sites: they call themselves the same, and are two owners
+"""
 import json
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
+from lock_clients import Agents, bed_for
 
 DIR = '/nfs/locks'
 VERSIONS = sys.argv[1:] or ['4.2', '4.1', '4.0']
@@ -73,8 +79,63 @@ def reported(b, version):
     return f'{row["client"]}, {len(rows) - 1} waiting'
 
 
+# ---- machines of one image -----------------------------------------------------------------------
+
+def one_name(b):
+    """Client 2 gets the name of client 1, of which its id for NFSv4.1 and later is made."""
+    b.sh(2, f'umount /nfs && echo {b.sh(1, "hostname").strip()} >/proc/sys/kernel/hostname')
+    b.must('client', 2, 'remount', timeout=150)
+    if not bed.STOCK:
+        b.no_controls(20)
+
+
+def two_owners(b):
+    """And what becomes of one machine's mount is nothing to the other one's locks."""
+    path = f'{DIR}/two'
+    with Agents(b, path, [1]) as (one,):
+        one.must_lock()
+        rows = [row for s in b.sites for row in b.ask(s, 'locks')['locks']]
+        for again in 'a machine', 'after a new mount':
+            with Agents(b, path, [2]) as (other,):
+                result = other.lock()['result']
+                bed.expect(result in ('EAGAIN', 'EACCES'), f'{again} of the same name, at another site: {result}; locks: {rows}')
+            b.must('client', 2, 'remount', timeout=150)
+        bed.expect(one.ask('write', at=0, text='mine')['result'] == 'ok', 'the first one cannot write under its lock')
+        with Agents(b, path, [2]) as (other,):
+            waits = other.begin('lock', type='w', start=0, length=0, wait=True)
+            time.sleep(1)
+            bed.expect(not other.answered(waits), 'two had the lock at a time')
+            one.unlock()
+            bed.expect(other.end(waits)['result'] == 'ok', 'the lock is free, and was not given')
+            result = one.lock()['result']
+            bed.expect(result in ('EAGAIN', 'EACCES'), f'the first one has what the other has: {result}')
+
+
+def counted_by_both(b):
+    path = f'{DIR}/both'
+    b.sh(1, f'touch {path}')
+    start = time.time() + 2
+    said = bed.everywhere(lambda s: json.loads(b.must_py(s, 'lock_worker.py', 'counter', path, 'fcntl', '20', '2', str(start + b.clocks[s][0])).splitlines()[-1]), [1, 2])
+    bed.expect(not any(r['errors'] for r in said.values()), f'{said}')
+    b.drop_caches([1])
+    there = int(b.sh(1, f'tr -d "\\0" <{path}'))
+    bed.expect(there == 80, f'{there} of 80 were counted')
+
+
+def machines(report):
+    with bed_for('sites', clients=2) as b:
+        b.sh(1, f'mkdir {DIR}')
+        report.check('machines: they call themselves the same', one_name, b)
+        report.check('machines: two owners', two_owners, b)
+        report.check('machines: a number under a lock', counted_by_both, b)
+        report.check('machines: servers live', b.servers_alive)
+
+
 def main():
     report = bed.Report('locks')
+    if sys.argv[1:] == ['machines']:
+        machines(report)
+        sys.exit(report.status())
     with bed.Bed.own('--sites', '1', '--rtt', '0.1ms') as b:
         b.sites = [1]
         b.sh(1, f'mkdir {DIR}')

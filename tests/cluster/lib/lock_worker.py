@@ -1,10 +1,12 @@
 """What the processes of t_locks.py do, in a site's client.
 
-	lock_worker.py counter FILE STOP KIND N PROCESSES   each of them adds N times 1 to a number in FILE, under a lock: fcntl, ofd, flock, range (two of four ranges of
-	                                                    100 bytes in turn, the number in each), try (without waiting, again and again)
+	lock_worker.py counter FILE KIND N PROCESSES [START]  each of them adds N times 1 to a number in FILE, under a lock: fcntl, ofd, flock, range (two of four ranges of
+	                                                    100 bytes in turn, the number in each), try (without waiting, again and again). They begin at START of this
+	                                                    machine's clock
 	lock_worker.py handover FILE N                      two processes give a lock to each other N times; how long each waited after the other's unlock began
 	lock_worker.py killed FILE                          three wait; the second one is killed; how long the others waited after each unlock
 	lock_worker.py order FILE N                         N processes begin to wait one after another; in which order they had the lock
+	lock_worker.py pairs FILE SECONDS                   how many times in a second a lock is taken and given back
 	lock_worker.py rules FILE                           what must and must not be granted to two owners, one by one
 
 Prints JSON.
@@ -80,11 +82,12 @@ def children(n, function):
     return results
 
 
-def counter(path, kind, n, processes):
+def counter(path, kind, n, processes, start='0'):
     lock, n = LOCKS[kind], int(n)
 
     def one(i):
         fd, waited = os.open(path, os.O_RDWR), []
+        time.sleep(max(0, float(start) - time.time()))
         for k in range(n):
             at = 100 * ((i + k) % 4) if kind == 'range' else 0
             t = time.monotonic()
@@ -97,6 +100,15 @@ def counter(path, kind, n, processes):
     begin = time.monotonic()
     results = children(int(processes), one)
     return {'seconds': time.monotonic() - begin, 'longest': max(r.get('longest', -1) for r in results), 'errors': [r['error'] for r in results if 'error' in r]}
+
+
+def pairs(path, seconds):
+    fd, n, begin = os.open(path, os.O_RDWR | os.O_CREAT, 0o666), 0, time.monotonic()
+    while time.monotonic() < begin + float(seconds):
+        posix(fd, fcntl.F_WRLCK, 0, 100)
+        posix(fd, fcntl.F_UNLCK, 0, 100)
+        n += 1
+    return {'a second': n / (time.monotonic() - begin)}
 
 
 def held_in_turn(path, turns, hold):
@@ -222,4 +234,5 @@ def rules(path):
     return {'bad': bad}
 
 
-print(json.dumps({'counter': counter, 'handover': handover, 'killed': killed, 'order': order, 'rules': rules}[sys.argv[1]](*sys.argv[2:])))
+if __name__ == '__main__':
+    print(json.dumps({'counter': counter, 'handover': handover, 'killed': killed, 'order': order, 'pairs': pairs, 'rules': rules}[sys.argv[1]](*sys.argv[2:])))
