@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Rounds of trouble under load from real clients at all sites; after each the copies are equal, nothing that a client was told is done
-is lost, and no closed version was seen and gone.
+is lost, no closed version was seen and gone, and what was counted under a lock is exact, or its holder heard EIO.
 
-    t_rounds.py                      each trouble once
+    t_rounds.py                      each trouble once; each site's clients lock files of their own
+    t_rounds.py locks                all sites' clients lock the same files
     ROUNDS=100 SEED=n t_rounds.py    so many rounds of two troubles (EACH=1: of one), in random order
     ONLY='full disk,killed' ...      no troubles but these
 
@@ -27,6 +28,7 @@ OPTIONS = ('--rtt', '40ms', '--lease', '15', '--grace', '8', '--images', '96M', 
            '--fs', f'{FEW_INODES}=ext4:-b 1024 -N 6000', '--vers', MOUNT, '--set', 'Escalate_After=0')
 EACH = int(os.environ.get('EACH', 2))   # troubles in a round
 SECONDS = 3 + 3 * EACH      # of load in a round
+SHARED_LOCKS = sys.argv[1:] == ['locks']
 
 
 # ---- troubles ----------------------------------------------------------------------------------
@@ -167,32 +169,40 @@ class Round:
             sites |= {'none': set(), 'site': {site}, 'all': set(self.b.sites)}[TROUBLES[name][1]]
         return sites
 
+    def served_late(self):
+        """Where a client may lose its locks: its server did not serve it for a while."""
+        return set(self.b.sites) if any(name == 'all killed' for name, _ in self.troubles) else \
+            {site for name, site in self.troubles if name in ('killed', 'stands still', 'cut', 'cut one way')}
+
     def run(self):
         b, top = self.b, f'/nfs{self.path}'
         gone = {site for name, site in self.troubles if name == 'client killed'}
         tolerated = {e for name, _ in self.troubles for e in TROUBLES[name][2]}
-        b.sh(1, f'mkdir -p {top}/promises/site1 {top}/promises/site2 {top}/promises/site3')
+        b.sh(1, f'mkdir -p {top}/promises/site1 {top}/promises/site2 {top}/promises/site3 {top}/locks')
         work = past.History(b, f'{top}/history', self.seed, SECONDS, killed=self.quiet_sites())
         promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS, work.clocks)
+        locks = past.Locks(b, f'{top}/locks', self.seed, SECONDS, work.clocks, SHARED_LOCKS)
         try:
             time.sleep(self.rnd.uniform(0.5, 2))
             for name, site in self.troubles:
                 self.trouble(name, site)
             judged = work.judge(gone, tolerated, least=0)
             promises.end(gone, tolerated)
+            locks.end(gone, tolerated, self.served_late())
         finally:
             work.kill()
             promises.kill()
+            locks.kill()
         self.wait_back()
         b.no_controls(30)
         trees.disks_equal(b, 30, self.path[1:])
         trees.verify(b, self.path)
-        kept = promises.judge()
+        kept, counted = promises.judge(), locks.judge()
         if self.rnd.random() < 0.4: # equal disks and true promises are most of it
             trees.clients_equal(b, top)
         b.servers_alive()
         b.start_sh(self.rnd.choice(b.sites), f'rm -rf {top}', timeout=100)  # beside the next round
-        return f'{", ".join(self.said)}: {judged}; {kept}'
+        return f'{", ".join(self.said)}: {judged}; {kept}; {counted}'
 
 
 def wanted():

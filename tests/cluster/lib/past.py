@@ -1,5 +1,5 @@
 """What clients did and saw while servers had trouble, and the judgement: close-to-open (history.py), that nothing promised is lost
-(promises.py), and that an open file holds what its program wrote (fsx.py)."""
+(promises.py), that an open file holds what its program wrote (fsx.py), and that what is counted under a lock is exact, or its holder has heard EIO (lock_history.py)."""
 import json
 import os
 import subprocess
@@ -8,6 +8,8 @@ import time
 import bed
 import history
 import history_worker
+import lock_clients
+import lock_history
 import promises
 
 
@@ -137,6 +139,62 @@ class OpenFiles:
                 bad += [f'the file of site {s}, read at site {at}: {seen} in place of {left["sha256"]}'] if seen != left['sha256'] else []
         bed.expect(not bad, '\n'.join(bad))
         return f'{sum(left["operations"] for left in said.values())} operations, {syncs} syncs'
+
+    def kill(self):
+        for p in self.running.values():
+            p.kill()
+
+
+class Locks:
+    """lock_torture.py at all sites: in files of their own, or of all sites if they are shared. clocks: the sites', from bed.clock."""
+    PROCESSES, CELLS = 2, 4
+
+    def __init__(self, b, directory, seed, seconds, clocks, shared):
+        self.b, self.directory, self.seconds, self.clocks, self.shared = b, directory, seconds, clocks, shared
+        files = sorted({self.file(s) for s in b.sites})
+        b.sh(1, f'cd {directory} && mkdir -p {" ".join(map(os.path.dirname, files))} && touch {" ".join(files)}')
+        self.running = {s: b.start_py(s, 'lock_torture.py', f'{directory}/{os.path.dirname(self.file(s))}', str(s), str(self.PROCESSES), seed,
+                                      str(time.time() + clocks[s][0]), str(seconds), 'trouble', timeout=seconds + 150) for s in b.sites}
+
+    def file(self, site):
+        return 'all/cells' if self.shared else f'site{site}/cells'
+
+    def end(self, gone=(), tolerated=(), troubled=()):
+        """Waits for the workers. Only the clients of troubled sites may lose locks; tolerated: errors of which a program has to hear."""
+        self.events, self.gone, broken = [], gone, []
+        for s, p in self.running.items():
+            if s in gone:
+                p.kill()
+            out, _ = p.communicate(timeout=self.seconds + 180)
+            broken += [f'site {s}, status {p.returncode}: {out[-1500:]}'] if p.returncode and s not in gone else []
+            for line in out.splitlines():
+                e = json.loads(line) if line.startswith('{') and line.endswith('}') else {}
+                if e.get('error', 'OK') not in ('OK', *tolerated, *(('EIO', 'ESTALE') if s in troubled else ())):
+                    broken.append(f'site {s}: an open: {e["error"]}')
+                if 'owner' in e:
+                    self.events.append(self.on_our_clock(s, e, tolerated))
+        lost = [e for e in self.events if e['result'] == 'lost' and e['site'] not in troubled and not e.pop('full', False)]
+        broken += [f'lost, and nothing had happened there: {lock_history.show(e)}' for e in lost]
+        bed.expect(not broken, '\n'.join(broken[:20]))
+
+    def on_our_clock(self, site, e, tolerated):
+        for t in 'asked', 'granted', 'leaving', 'left':
+            e[t] = e[t] - self.clocks[site][0] if e.get(t) is not None else None
+        e['file'] = self.file(site)
+        if e['result'] in tolerated:    # its program has heard of it, and closed the file
+            e['result'], e['full'] = ('lost', True) if e['granted'] is not None else ('died', True)
+        return e
+
+    def judge(self):
+        """After the trouble, read at another site than the one that wrote."""
+        final = {}
+        for s in self.b.sites:
+            texts = lock_clients.cells(self.b, s % len(self.b.sites) + 1, f'{self.directory}/{self.file(s)}', self.CELLS)
+            final.update({(self.file(s), i): text for i, text in enumerate(texts)})
+        dead = {f'{s}.{n}' for s in self.gone for n in range(self.PROCESSES)}
+        bad, n = lock_history.check(lock_history.of_the_dead(self.events, dead, final), idle=None, refusals=False, final=final)
+        bed.expect(not bad, f'{len(bad)} violations of locks\n' + '\n'.join(bad[:8]))
+        return f'{n["w ok"]} counted under locks' + (f', {lost} lost' if (lost := n['w lost'] + n['r lost']) else '')
 
     def kill(self):
         for p in self.running.values():
