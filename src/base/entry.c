@@ -49,6 +49,7 @@ void nfs4r_entry_put(struct nfs4r_entry *e)
 		free(p->names);
 		free(p->linktext);
 		free(p->xname);
+		free(p->locks);
 		nfs4r_buf_put(p->attrs.acl);
 	}
 	nfs4r_buf_put(e->payload);
@@ -81,6 +82,23 @@ bool nfs4r_part_names(struct nfs4r_part *p, uint32_t n)
 	free(p->names);
 	p->names = names;
 	p->nnames = n;
+	return true;
+}
+
+bool nfs4r_part_locks(struct nfs4r_part *p, uint32_t n)
+{
+	struct nfs4r_file_lock *locks = NULL;
+
+	if (n > NFS4R_LOCKS_LIST_MAX)
+		return false;
+	if (n) {
+		locks = calloc(n, sizeof(*locks));
+		if (!locks)
+			return false;
+	}
+	free(p->locks);
+	p->locks = locks;
+	p->nlocks = n;
 	return true;
 }
 

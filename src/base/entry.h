@@ -7,6 +7,7 @@
 #define NFS4R_BASE_ENTRY_H
 
 #include "base/attrs.h"
+#include "base/locks.h"
 
 enum nfs4r_depth { /* wire and disk values */
 	NFS4R_SHALLOW = 1,
@@ -36,6 +37,7 @@ enum nfs4r_effect {
 	NFS4R_EFF_PARENT = 8, /* object renamed: parent_from -> parent (may be equal) */
 	NFS4R_EFF_ALLOC = 9, /* off, len, punch */
 	NFS4R_EFF_INSTALL = 10, /* whole content; log 7.5, not issued yet */
+	NFS4R_EFF_LOCKS = 11, /* locks[]: all that are held of a file, whoever held which before (locks 3). Neither times nor attributes change */
 };
 
 struct nfs4r_name_change {
@@ -49,6 +51,7 @@ struct nfs4r_name_change {
  * What happens to one object. Parts of an operation, in this order:
  *  create..      [0] object CREATE  [1] directory NAMES
  *  write/size/attrs/xattr/alloc     [0] the object
+ *  lock                             [0] the object LOCKS
  *  link          [0] directory NAMES  [1] object LINKS (nlink + 1, multi, parent gained)
  *  unlink/rmdir  [0] directory NAMES  [1] object LINKS (nlink - 1 or 0 = dead, parent lost)
  *  rename        [0] source directory NAMES (both changes when it is also the target directory)
@@ -73,6 +76,8 @@ struct nfs4r_part {
 	char *linktext; /* CREATE of a symlink, NUL terminated, owned by the entry */
 	char *xname; /* XATTR, NUL terminated, owned by the entry */
 	bool xremove; /* XATTR: removal */
+	uint32_t nlocks;
+	struct nfs4r_file_lock *locks; /* LOCKS: nlocks of them, by first byte, owned by the entry; NULL: none is left */
 };
 
 struct nfs4r_joined { /* claim that comes with the entry; pid.server 0 = none */
@@ -113,6 +118,8 @@ struct nfs4r_part *nfs4r_entry_part(struct nfs4r_entry *e, const struct nfs4r_oi
 struct nfs4r_part *nfs4r_entry_part_with(struct nfs4r_entry *e, enum nfs4r_effect effect); /* the first, or NULL */
 /* Allocate @n zeroed name changes in @p; false when out of memory or n > NFS4R_NAME_CHANGES_MAX. */
 bool nfs4r_part_names(struct nfs4r_part *p, uint32_t n);
+/* Allocate @n zeroed locks in @p, 0: none; false when out of memory or n > NFS4R_LOCKS_LIST_MAX. */
+bool nfs4r_part_locks(struct nfs4r_part *p, uint32_t n);
 /* Payload bytes that travel with the entry: payload->len, or the operation's length while it is only on disk. */
 uint64_t nfs4r_entry_bytes(const struct nfs4r_entry *e);
 

@@ -23,6 +23,7 @@
 
 #define NFS4R_LOCKS_FILE_MAX 65536 /* ranges of one file */
 #define NFS4R_LOCKS_WAITERS_MAX 4096 /* of one file */
+#define NFS4R_LOCKS_LIST_MAX 4096 /* ranges of one file over all servers: one entry of the log lists them all */
 
 /* Two owners are the same if all of it is. The first half is the client. */
 struct nfs4r_lock_owner {
@@ -38,6 +39,14 @@ struct nfs4r_lock {
 	struct nfs4r_lock_owner owner;
 	enum nfs4r_lock_type type;
 	uint64_t start, last; /* bytes, both in it; start <= last */
+};
+
+/* A lock, and whose it is (locks 2): as it is said between servers and stands in the log. */
+struct nfs4r_file_lock {
+	struct nfs4r_lock lock;
+	nfs4r_server_id holder; /* the server of the owner's client */
+	uint64_t inc; /* that server's start, as the transport names it */
+	uint64_t n; /* of the holder's request that was granted last to this owner (locks 4) */
 };
 
 struct nfs4r_locks_config {

@@ -21,6 +21,10 @@ static const char *const op_names[] = {
 	[NFS4R_OP_CLOSE] = "close",
 	[NFS4R_OP_ADOPT] = "adopt",
 	[NFS4R_OP_CLAIM] = "claim",
+	[NFS4R_OP_LOCK] = "lock",
+	[NFS4R_OP_LOCK_TEST] = "lock test",
+	[NFS4R_OP_UNLOCK] = "unlock",
+	[NFS4R_OP_UNWAIT] = "unwait",
 };
 
 static const char *const msg_names[] = {
@@ -53,6 +57,10 @@ static const char *const msg_names[] = {
 	[NFS4R_MSG_SPACE] = "SPACE",
 	[NFS4R_MSG_HALTED] = "HALTED",
 	[NFS4R_MSG_IDENTITIES] = "IDENTITIES",
+	[NFS4R_MSG_LOCK_READY] = "LOCK_READY",
+	[NFS4R_MSG_REQUEUE] = "REQUEUE",
+	[NFS4R_MSG_LOCKS_OF] = "LOCKS_OF",
+	[NFS4R_MSG_LOCKS_LIST] = "LOCKS_LIST",
 };
 
 static const char *name_of(const char *const *names, size_t n, uint32_t i)
@@ -176,6 +184,11 @@ void nfs4r_msg_fini(struct nfs4r_msg *m)
 		m->joinrows.rows = NULL;
 		m->joinrows.n = 0;
 		break;
+	case NFS4R_MSG_LOCKS_LIST:
+		free(m->locks_list.rows);
+		m->locks_list.rows = NULL;
+		m->locks_list.n = 0;
+		break;
 	default:
 		break;
 	}
@@ -211,6 +224,7 @@ static uint64_t entry_memory(const struct nfs4r_entry *e)
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		const struct nfs4r_part *p = &e->parts[i];
 
+		bytes += p->nlocks * sizeof(*p->locks);
 		bytes += p->nnames * sizeof(*p->names) + buf_memory(p->attrs.acl);
 		bytes += p->linktext ? strlen(p->linktext) + 1 : 0;
 		bytes += p->xname ? strlen(p->xname) + 1 : 0;
@@ -238,6 +252,8 @@ uint64_t nfs4r_msg_memory(const struct nfs4r_msg *m)
 		return bytes + buf_memory(m->verify.names);
 	case NFS4R_MSG_JOINROWS:
 		return bytes + m->joinrows.n * sizeof(*m->joinrows.rows);
+	case NFS4R_MSG_LOCKS_LIST:
+		return bytes + m->locks_list.n * sizeof(*m->locks_list.rows);
 	default:
 		return bytes;
 	}

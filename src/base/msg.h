@@ -45,6 +45,11 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_SPACE = 27, /* what the sender has room for, and what its file system can hold (log 4.12) */
 	NFS4R_MSG_HALTED = 28, /* the sender's disk takes nothing any more: it says nothing else in this start (log 4.15) */
 	NFS4R_MSG_IDENTITIES = 29, /* engine to engine: which users the names of Kerberos are at the sender, of its clients that used them */
+	/* byte-range locks (locks 1 to 20), from protocol NFS4R_PROTOCOL_LOCKS on */
+	NFS4R_MSG_LOCK_READY = 30, /* an authority to the server of a client that waited: the lock is that client's now (locks 17) */
+	NFS4R_MSG_REQUEUE = 31, /* the same: this request does not wait here any more, ask anew (locks 20) */
+	NFS4R_MSG_LOCKS_OF = 32, /* an authority that has a gap to every member: which locks do your clients have there (locks 8)? */
+	NFS4R_MSG_LOCKS_LIST = 33, /* the answer: all of them, in pieces */
 };
 
 struct nfs4r_prio { /* larger wins: attempts first, then server id (control 4.2) */
@@ -112,6 +117,21 @@ struct nfs4r_join_row { /* one claim that is won */
 	struct nfs4r_prio prio;
 	uint32_t ncontrols;
 	struct nfs4r_control controls[NFS4R_CLAIM_CONTROLS_MAX];
+};
+
+#define NFS4R_LOCKS_LIST_ROWS 1024 /* locks in one LOCKS_LIST */
+#define NFS4R_GAPS_MAX 16 /* gaps in one ACK; more: the first, with `more` */
+
+struct nfs4r_file_lock_row { /* a lock, and of which file */
+	struct nfs4r_oid oid;
+	struct nfs4r_file_lock lock;
+};
+
+/* What a server controlled is in a gap (locks 8): locks may be held there that no authority knows of. */
+struct nfs4r_gap {
+	nfs4r_server_id server;
+	uint64_t view; /* adopted number in which it began */
+	uint64_t inc; /* start of @server, as the transport names it, whose memory is gone; 0: its log has ended */
 };
 
 enum nfs4r_nack_reason {
@@ -208,6 +228,9 @@ struct nfs4r_msg {
 		struct {
 			struct nfs4r_pid pid;
 			nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1]; /* index = server id */
+			uint32_t ngaps; /* over what is asked for, or below it (locks 11) */
+			bool more;
+			struct nfs4r_gap gaps[NFS4R_GAPS_MAX];
 		} ack;
 		struct {
 			struct nfs4r_pid pid;
@@ -338,6 +361,23 @@ struct nfs4r_msg {
 			uint32_t n;
 			struct nfs4r_identity list[NFS4R_IDENTITIES_MAX];
 		} identities;
+		struct {
+			struct nfs4r_oid oid;
+			struct nfs4r_lock lock; /* as it was asked for */
+			uint64_t n; /* of that request */
+			uint64_t view; /* the sender has adopted (locks 5) */
+			uint64_t inc, to_inc; /* starts of the sender and of the receiver, as the transport names them */
+		} lock_ready; /* and REQUEUE */
+		struct {
+			struct nfs4r_gap gap; /* of the receiver of the question */
+		} locks_of;
+		struct {
+			struct nfs4r_gap gap;
+			uint32_t offset; /* rows before these */
+			bool last; /* no more come */
+			uint32_t n;
+			struct nfs4r_file_lock_row *rows; /* owned by the message */
+		} locks_list;
 	};
 };
 

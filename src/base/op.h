@@ -28,12 +28,36 @@ enum nfs4r_op_type { /* wire and disk values */
 	NFS4R_OP_CLOSE = 14, /* obj: wait until what this server wrote to it is complete (control 5.3). Never forwarded, never logged */
 	NFS4R_OP_ADOPT = 15, /* dir, name, attrs with TYPE: take an object that is already there into the volume (import) */
 	NFS4R_OP_CLAIM = 16, /* obj, depth: get (and hold) control without changing anything; for import and tools */
+	/*
+	 * Byte-range locks (locks 1 to 20): obj, lock. Decided within a step, by the server that may update obj then, its authority: EXECUTE is never given for
+	 * them, and they make no entry.
+	 */
+	NFS4R_OP_LOCK = 17, /* OK: held. DENIED: conflict. BLOCKED: it waits, LOCK_READY or LOCK_AGAIN follows. NOLCK: a bound is reached. DELAY: come again */
+	NFS4R_OP_LOCK_TEST = 18, /* OK: free. DENIED: conflict */
+	NFS4R_OP_UNLOCK = 19, /* lock.type does not matter. A client's is done at once, always with OK; the rest happens behind it (locks 16) */
+	NFS4R_OP_UNWAIT = 20, /* lock as in the LOCK that waits, or is ready and was not fetched. As UNLOCK */
 };
 
 enum nfs4r_xattr_flags {
 	NFS4R_XATTR_EITHER = 0,
 	NFS4R_XATTR_CREATE = 1,
 	NFS4R_XATTR_REPLACE = 2
+};
+
+/* What a lock operation asks for, and its answer. The caller fills in `lock`, `wait` and `reclaim`. */
+struct nfs4r_lock_request {
+	/* request */
+	struct nfs4r_lock lock;
+	enum nfs4r_lock_wait wait; /* LOCK; else 0 */
+	bool reclaim; /* LOCK: its client had it before its server, or the authority, lost its memory */
+	uint64_t n; /* of the holder's request: rises with every one, over restarts, too (locks 4). Given by the core of the holder */
+	uint64_t of; /* UNWAIT: n of the LOCK that waited */
+	/* both */
+	uint64_t view; /* adopted by the asking server when it asked; comes back with the answer (locks 5) */
+	uint64_t inc; /* start of the asked server, as the transport names it; comes back with the answer */
+	/* answer */
+	bool was_granted; /* UNWAIT: the lock was the owner's already */
+	struct nfs4r_file_lock conflict; /* DENIED, BLOCKED: one that is in the way; lock.type 0: not known */
 };
 
 struct nfs4r_op {
@@ -54,6 +78,7 @@ struct nfs4r_op {
 	uint64_t answered_below;
 	uint32_t generation; /* of the log of the server that is asked, as the origin knows it (log 5.6) */
 	uint64_t client; /* who asked, for recognising its retry after DELAY; local only, 0 = not known */
+	struct nfs4r_lock_request lock; /* LOCK to UNWAIT */
 	bool here_only; /* executed by this server or not at all: it is about the local tree (an import, set-id bits). Who controls what it needs is asked to let go. Local only */
 
 	/* result */
@@ -77,6 +102,11 @@ const char *nfs4r_op_name(uint32_t type);
 static inline bool nfs4r_op_is_dirop(uint32_t type)
 {
 	return (type >= NFS4R_OP_CREATE && type <= NFS4R_OP_RENAME) || type == NFS4R_OP_ADOPT;
+}
+
+static inline bool nfs4r_op_is_lock(uint32_t type)
+{
+	return type >= NFS4R_OP_LOCK && type <= NFS4R_OP_UNWAIT;
 }
 
 /* Of an object that exists: not of names. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define NFS4R_PROTOCOL_VERSION 9 /* the highest that this release speaks */
+#define NFS4R_PROTOCOL_LOCKS 10 /* of a volume whose locks hold at all sites. No release speaks it yet: tests and their builds do */
 #define NFS4R_PROTOCOL_LOWEST 9 /* 8 and older have no range in HELLO: with them only servers of the same protocol can speak */
 /*
  * The next protocol, as tests rehearse it: HEARTBEAT has one more member. No release speaks it. Programs that are built with

@@ -13,6 +13,8 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->holdoff_ms = 0;
 	cfg->escalate_ms = 10000;
 	cfg->window_entries = 4096;
+	cfg->lock_max = 1000000;
+	cfg->lock_reserve_ms = 5000;
 	cfg->fault = 0;
 #define HOME_CORE(there, value) cfg->there = (value);
 #define HOME_RPC(there, value)

@@ -61,6 +61,11 @@ struct nfs4r_tree {
 	 * disk lies before it (log 8.6).
 	 */
 	uint64_t (*synced)(void *ctx);
+	/*
+	 * The list of the newest LOCKS entry of @oid that is committed here (locks 6), in the order of the entry; returns how many there are, at most
+	 * NFS4R_LOCKS_LIST_MAX, and fills at most @max. May be NULL in a volume of a protocol before NFS4R_PROTOCOL_LOCKS.
+	 */
+	uint32_t (*locks)(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_file_lock *out, uint32_t max);
 };
 
 /* ---- configuration --------------------------------------------------- */
@@ -130,6 +135,10 @@ struct nfs4r_core_config { /* defaults of what has a key: base/config.def */
 	uint32_t window_entries; /* sent and not yet received; default 4096 */
 	uint64_t window_bytes; /* payload bytes sent and not yet received */
 	struct nfs4r_versions protocol, disk_format; /* that this program knows (log 6.16); 0: those of this release */
+	/* Byte-range locks, of a volume with protocol NFS4R_PROTOCOL_LOCKS or later */
+	uint32_t lock_max; /* ranges and waiters that this server knows as an authority, and as many that its clients have; default 1000000 */
+	uint32_t lock_reserve_ms; /* a lock that its waiting client does not fetch for so long goes to the next one; default 5000; 0 = never */
+	uint64_t peer_inc; /* of this server: what others hear as `peer_inc` of their EV_PEER_UP from it (locks 5) */
 	uint32_t fault; /* only in the faulty test build: number of the rule that is switched off, 0 = none */
 };
 
@@ -153,7 +162,8 @@ enum nfs4r_event_type {
 				 * ok = false: it failed with op->status, nothing changed (void).
 				 * op = NULL: an entry given to restore_intent(), decided by evidence after a crash (log 4.5) */
 	NFS4R_EV_OP_CANCEL = 8, /* op: the caller no longer waits; only before EXECUTE was given. DONE(DELAY) follows in this update,
-				 * unless it was forwarded meanwhile: then nothing happens, since it may have been executed */
+				 * unless it was forwarded meanwhile: then nothing happens, since it may have been executed. A lock operation ends with DONE(DELAY) always: what
+				 * comes of a LOCK that was forwarded is for the client's next one, or is given back after `lock_reserve_ms` */
 	NFS4R_EV_APPLIED = 9, /* entry: local execution of APPLY is over; the core commits it now. ok = false: it failed with `status`, perhaps
 				 * after a part of it was done. APPLY comes again in a second; after half a lease this server withdraws (log 6.12) */
 	NFS4R_EV_STABLE = 10, /* stable[]: a checkpoint covers these positions (own log included), index = server id */
@@ -275,6 +285,8 @@ enum nfs4r_action_type {
 	NFS4R_ACT_SYNC = 21,
 	NFS4R_ACT_MONOTONIC_READ = 22,
 	NFS4R_ACT_RECHECK_READS = 23,
+	NFS4R_ACT_LOCK_READY = 24,
+	NFS4R_ACT_LOCK_AGAIN = 25,
 };
 
 /* PUT: append the row, or its deletion, to the journal. Never durable itself. */
@@ -362,6 +374,18 @@ struct nfs4r_act_recheck_reads {
 };
 
 /*
+ * Of a LOCK of a client of this server that was answered with BLOCKED; `lock` is as it was asked for, `n` is op->lock.n of it.
+ * LOCK_READY: it is the client's now, and nobody else's: tell the client to ask again, until it does. The same LOCK is then answered with OK in the same step.
+ * LOCK_AGAIN: with NFS4R_LOCK_QUEUE: after `lock_reserve_ms` without that the lock was given back. The request waits again, and the core does all for it; LOCK_READY follows.
+ * With NFS4R_LOCK_POLL: the lock was free a moment ago, the client may ask again; the request is forgotten, and needs no UNWAIT.
+ */
+struct nfs4r_act_lock_note {
+	struct nfs4r_oid oid;
+	struct nfs4r_lock lock;
+	uint64_t n;
+};
+
+/*
  * TRUNCATE: entries up to `until` will never be asked for again.
  * SEALED: this copy has the log up to its seal at `until`, and no further: journal it. Entries of that generation beyond it go; applied is
  * NFS4R_AFTER_SEAL(until), stable becomes that with the next checkpoint (STABLE).
@@ -433,7 +457,9 @@ struct nfs4r_act_num {
 	ACTION(ACCEPTED, accepted, nfs4r_act_num)                        \
 	ACTION(SYNC, sync, nfs4r_act_num)                                \
 	ACTION(MONOTONIC_READ, monotonic_read, nfs4r_act_monotonic_read) \
-	ACTION(RECHECK_READS, recheck_reads, nfs4r_act_recheck_reads)
+	ACTION(RECHECK_READS, recheck_reads, nfs4r_act_recheck_reads)    \
+	ACTION(LOCK_READY, lock_ready, nfs4r_act_lock_note)              \
+	ACTION(LOCK_AGAIN, lock_again, nfs4r_act_lock_note)
 
 struct nfs4r_action {
 	enum nfs4r_action_type type;
@@ -731,6 +757,32 @@ struct nfs4r_waiting_info {
 };
 /* Calls @fn for every operation in the core, oldest first within each stage; @fn returning false ends it. */
 void nfs4r_core_each_waiting(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_waiting_info *i), void *arg);
+/* Do locks hold at all sites: has the volume protocol NFS4R_PROTOCOL_LOCKS or later? Else lock operations end with NOTSUPP, and each server has its own. */
+bool nfs4r_core_locks_shared(const struct nfs4r_core *c);
+
+enum nfs4r_lock_place { /* as what this server knows a lock */
+	NFS4R_LOCK_AS_AUTHORITY = 1, /* it may update the file: `state` is the truth about all servers' clients */
+	NFS4R_LOCK_AS_HOLDER = 2, /* of its own clients: set, waiting, or reserved (it is ready, and not fetched) */
+	NFS4R_LOCK_GIVEN_BACK = 3 /* of its own clients: an UNLOCK or UNWAIT that its authority has not confirmed; `state` is WAITING */
+};
+
+struct nfs4r_core_lock {
+	enum nfs4r_lock_place place;
+	struct nfs4r_oid oid;
+	struct nfs4r_file_lock lock;
+	enum nfs4r_lock_state state;
+	uint64_t since_ms; /* on the clock of step() */
+};
+/* Calls @fn for every lock, by place and file; all files (@oid NULL), or one. @fn returning false ends it. What only the rows of files have (tree port, locks()) is not in it. */
+void nfs4r_core_each_lock(const struct nfs4r_core *c, const struct nfs4r_oid *oid, bool (*fn)(void *arg, const struct nfs4r_core_lock *i), void *arg);
+
+struct nfs4r_lock_counts {
+	uint32_t files, ranges, waiting; /* as authority */
+	uint32_t own_ranges, own_waiting, own_ready; /* of this server's clients */
+	uint32_t returning; /* GIVEN_BACK */
+	uint32_t gaps; /* of what this server controls (locks 8) */
+};
+void nfs4r_core_count_locks(const struct nfs4r_core *c, struct nfs4r_lock_counts *out);
 /* Ancestry table: count of @owner's controls strictly below @dir (section 8). */
 uint32_t nfs4r_core_count_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner);
 /* Recount everything from the table and the tree and compare; false + text on a difference. For checkers; O(controls * depth). */

@@ -258,7 +258,7 @@ static void *timer_thread(void *arg)
 
 static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
-	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_oid_watermark, tree_synced };
+	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_oid_watermark, tree_synced, NULL };
 	struct nfs4r_core_config c = { 0 };
 
 	engine_volume_begin(eng);

@@ -326,6 +326,11 @@ static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_updat
 			sv->held = nfs4r_act_quorum_durable(a)->wait_id;
 			sv->holds++;
 			break;
+		case NFS4R_ACT_LOCK_READY:
+		case NFS4R_ACT_LOCK_AGAIN:
+			assert_true(sv->nnotes < NET_NOTES);
+			sv->notes[sv->nnotes++] = (struct net_note){ a->type == NFS4R_ACT_LOCK_READY, a->type == NFS4R_ACT_LOCK_READY ? *nfs4r_act_lock_ready(a) : *nfs4r_act_lock_again(a) };
+			break;
 		case NFS4R_ACT_CONTROL: /* the tests ask the core itself */
 		case NFS4R_ACT_MONOTONIC_READ:
 		case NFS4R_ACT_RECHECK_READS:

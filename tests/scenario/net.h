@@ -40,6 +40,13 @@ struct job { /* operation or entry in execution at a server */
 	struct job *prev, *next;
 };
 
+struct net_note { /* LOCK_READY, or LOCK_AGAIN */
+	bool ready;
+	struct nfs4r_act_lock_note note;
+};
+
+#define NET_NOTES 64
+
 struct server {
 	struct nfs4r_core *core;
 	struct memtree *tree;
@@ -57,6 +64,8 @@ struct server {
 	bool hold_repair; /* REPAIR is not carried out */
 	struct nfs4r_versions protocol, disk_format; /* that its next start knows; 0: those of this release */
 	bool too_old; /* its start found a volume, or a row, that it does not know */
+	uint32_t nnotes;
+	struct net_note notes[NET_NOTES]; /* of waiting locks, as they came */
 	bool slow_disk; /* ACCEPTED that wait for it (`waits`) wait */
 	bool waits;
 	uint64_t accepted; /* ACCEPTED, not answered yet */
@@ -84,7 +93,7 @@ struct net {
 	struct packet *wire, *held;
 	struct rule rules[16];
 	struct client *clients;
-	uint32_t sent[32]; /* messages by type */
+	uint32_t sent[48]; /* messages by type */
 	uint64_t starts; /* of all servers; the random number of an incarnation */
 	nfs4r_servers late; /* bytes for these are read back when they are sent: entries carry the mark that the sender's core gives them */
 	uint32_t exec_fail; /* the next so many local executions fail */

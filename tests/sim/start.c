@@ -267,7 +267,7 @@ static void make_core(struct server *v)
 {
 	struct sim *s = v->sim;
 	struct nfs4r_core_config cfg;
-	const struct nfs4r_tree port = { v, port_facts, port_lookup, port_parents, port_commit, port_mint, port_synced };
+	const struct nfs4r_tree port = { v, port_facts, port_lookup, port_parents, port_commit, port_mint, port_synced, NULL };
 
 	memset(&cfg, 0, sizeof(cfg));
 	nfs4r_core_config_init(&cfg);
