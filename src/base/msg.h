@@ -367,6 +367,7 @@ struct nfs4r_msg {
 			uint64_t n; /* of that request */
 			uint64_t view; /* the sender has adopted (locks 5) */
 			uint64_t inc, to_inc; /* starts of the sender and of the receiver, as the transport names them */
+			bool heard; /* the answer: it need not be said again. All else as it was, but for the view and the starts */
 		} lock_ready; /* and REQUEUE */
 		struct {
 			struct nfs4r_gap gap; /* of the receiver of the question */
