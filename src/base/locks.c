@@ -315,12 +315,22 @@ static const struct nfs4r_lock *in_the_way(const struct file *f, const struct nf
 	return NULL;
 }
 
-/* Somebody else who came before @end (NULL: all have), and waits for the same bytes. */
+static bool has_any(const struct file *f, const struct nfs4r_lock_owner *owner)
+{
+	struct nfs4r_lock all = { .owner = *owner, .start = 0, .last = UINT64_MAX };
+
+	return nfs4r_lock_range_own(f->ranges, &all) != NULL;
+}
+
+/*
+ * Somebody else who came before @end (NULL: all have), and waits for the same bytes. An owner that has a lock of the file stands behind nobody: whoever waits may wait for that
+ * lock, and then both would wait for ever.
+ */
 static const struct nfs4r_lock *before_it(const struct file *f, const struct waiter *end, const struct nfs4r_lock *want)
 {
 	for (const struct waiter *w = f->first; w != end; w = w->next) {
 		if (!w->polls && !w->offered && nfs4r_lock_conflicts(&w->lock, want))
-			return &w->lock;
+			return has_any(f, &want->owner) ? NULL : &w->lock;
 	}
 	return NULL;
 }

@@ -151,6 +151,26 @@ static void waiters_are_served_in_their_order(void **state)
 }
 
 /* Else a stream of readers would keep a writer away for ever. */
+/* Else it would wait for those who wait for it. */
+static void who_has_a_lock_does_not_wait_for_waiters(void **state)
+{
+	struct nfs4r_locks *t = table(100);
+
+	GRANTED(1, 'w', 0, 9, NFS4R_LOCK_QUEUE, 0);
+	WAITS(2, 'w', 0, 9, NFS4R_LOCK_QUEUE, 0);
+	GRANTED(1, 'w', 3, 4, NFS4R_LOCK_QUEUE, 0);
+	GRANTED(1, 'r', 0, 9, NFS4R_LOCK_QUEUE, 0);
+	HAS("1r0-9 ?2w0-9");
+	GRANTED(1, 'w', 0, 12, NFS4R_LOCK_QUEUE, 0);
+	WAITS(3, 'r', 9, 29, NFS4R_LOCK_QUEUE, 0); /* behind the writer, which waits for 1 */
+	GRANTED(1, 'w', 20, 29, NFS4R_LOCK_QUEUE, 0);
+	GRANTED(4, 'r', 40, 49, NFS4R_LOCK_QUEUE, 0);
+	WAITS(4, 'r', 12, 12, NFS4R_LOCK_QUEUE, 0); /* somebody has it */
+	release(t, 1, 0, UINT64_MAX, 0);
+	HAS("4r40-49 !2w0-9 ?3r9-29 !4r12-12");
+	nfs4r_locks_destroy(t);
+}
+
 static void a_reader_waits_behind_a_writer_and_many_readers_go_together(void **state)
 {
 	struct nfs4r_locks *t = table(100);
@@ -379,6 +399,10 @@ static bool model_in_the_way(const struct model *m, int f, const struct nfs4r_lo
 
 static bool model_before(const struct model *m, int f, int end, const struct nfs4r_lock *want)
 {
+	for (int b = 0; b < BYTES; b++) {
+		if (m->byte[f][owner_of(want)][b])
+			return false;
+	}
 	for (int i = 0; i < end; i++) {
 		if (!m->queue[f][i].told && !m->queue[f][i].polls && clash(&m->queue[f][i].lock, want))
 			return true;
@@ -621,6 +645,7 @@ int main(void)
 		cmocka_unit_test(two_owners_share_read_locks_alone),
 		cmocka_unit_test(an_owner_is_one_of_its_client),
 		cmocka_unit_test(waiters_are_served_in_their_order),
+		cmocka_unit_test(who_has_a_lock_does_not_wait_for_waiters),
 		cmocka_unit_test(a_reader_waits_behind_a_writer_and_many_readers_go_together),
 		cmocka_unit_test(who_waits_for_other_bytes_does_not_wait_for_the_queue),
 		cmocka_unit_test(a_notice_is_repeated_until_the_lock_is_fetched),
