@@ -45,6 +45,7 @@ static const struct pattern {
 	{ NFS4R_OP_DEALLOCATE, { NFS4R_EFF_ALLOC } },
 	{ NFS4R_OP_SETXATTR, { NFS4R_EFF_XATTR } },
 	{ NFS4R_OP_REMOVEXATTR, { NFS4R_EFF_XATTR } },
+	{ NFS4R_OP_LOCK, { NFS4R_EFF_LOCKS } },
 };
 
 #define NPATTERNS (sizeof(patterns) / sizeof(patterns[0]))

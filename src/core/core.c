@@ -53,7 +53,7 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->control.next_seq = 1;
 	c->step = 1;
 	c->policy_ops = &nfs4r_policy;
-	c->control_port = (struct control_port){ ops_claim_gone };
+	c->control_port = (struct control_port){ ops_claim_gone, locks_claim_closes, locks_claim_released };
 	c->membership_port = (struct membership_port){ core_view_adopted, recovery_repair_anew };
 	view_init(c);
 	recovery_memory_init(c);
@@ -68,7 +68,7 @@ static void free_ops(struct opx *list, bool owned)
 	struct opx *o, *tmp;
 
 	DL_FOREACH_SAFE(list, o, tmp) {
-		if (owned && o->remote) {
+		if (owned && (o->remote || o->who != LOCKS_CLIENT)) {
 			nfs4r_op_fini(o->op);
 			free(o->op);
 		}
@@ -137,6 +137,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->ops.replies);
 	FREE_TABLE(c->log.written);
 	FREE_TABLE(c->ops.monotonic);
+	locks_fini(c);
 	out_begin(c);
 	free(c->out.acts);
 	free(c->out.kept);
@@ -224,6 +225,8 @@ static void apply_to_fixpoint(struct nfs4r_core *c)
 			recovery_join_run(c);
 		if (dirty & (DIRTY_OPS | DIRTY_OBJECTS))
 			ops_run(c, true);
+		if (dirty & (DIRTY_LOCKS | DIRTY_REPLY))
+			ops_locks_run(c);
 	} while (c->dirty || c->log.ready);
 }
 
@@ -249,6 +252,10 @@ static void on_synced(struct nfs4r_core *c, uint64_t step)
 {
 	out_durable(c, step);
 	c->dirty |= DIRTY_REPLY;
+	if (c->locks.unsaved) {
+		locks_await_disk(c, false);
+		c->dirty |= DIRTY_OPS;
+	}
 }
 
 static const struct nfs4r_update *finish(struct nfs4r_core *c)
@@ -283,6 +290,8 @@ static void timers(struct nfs4r_core *c)
 	control_deferred_timers(c);
 	control_release_timers(c);
 	ops_timers(c);
+	locks_authority_timers(c);
+	locks_holder_timers(c);
 	log_heartbeat(c);
 	view_timers(c);
 	recovery_memory_timers(c);
@@ -333,6 +342,8 @@ static bool from_member_only(uint32_t type)
 	case NFS4R_MSG_CLOSING:
 	case NFS4R_MSG_FORWARD:
 	case NFS4R_MSG_FORWARD_ANSWER:
+	case NFS4R_MSG_LOCK_READY:
+	case NFS4R_MSG_REQUEUE:
 		return true;
 	default:
 		return false;
@@ -403,6 +414,16 @@ static void on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct 
 
 	for (uint32_t i = 0; a && i < a->release.nseqs; i++)
 		recovery_join_released(c, from, a->release.seqs[i]);
+}
+
+static void on_lock_note(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	if (!nfs4r_core_locks_shared(c))
+		c->st.bad_messages++;
+	else if (m->lock_ready.heard)
+		locks_authority_on_msg(c, from, m);
+	else
+		locks_holder_on_msg(c, from, m);
 }
 
 /* One case for each type. NOLINTNEXTLINE(readability-function-size) */
@@ -484,6 +505,10 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 	case NFS4R_MSG_JOINED:
 		recovery_join_on_msg(c, from, m);
 		break;
+	case NFS4R_MSG_LOCK_READY:
+	case NFS4R_MSG_REQUEUE:
+		on_lock_note(c, from, m);
+		break;
 	case NFS4R_MSG_SPACE:
 		ops_space_on_msg(c, from, m);
 		break;
@@ -515,6 +540,8 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	control_release_peer_up(c, s);
 	ops_forward_peer_up(c, s, fresh);
 	if (fresh) {
+		locks_authority_forget(c, NFS4R_BIT(s));
+		ops_locks_again(c, s);
 		recovery_join_peer_fresh(c, s);
 		recovery_repair_peer_fresh(c, s);
 	}
@@ -534,6 +561,8 @@ static void on_peer_down(struct nfs4r_core *c, nfs4r_server_id s)
 
 static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)
 {
+	if (ops_lock_at_once(c, op))
+		return;
 	if (c->ops.nops >= OPS_MAX || c->halted) {
 		op->status = NFS4R_DELAY;
 		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_DONE, .done = { .op = op } });
@@ -549,6 +578,8 @@ static void on_cancel(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, NFS4R_DELAY);
 	else if (o && o->state == OP_CATCHUP)
 		ops_finish(c, o, o->op->status);
+	else if (o && o->state == OP_FORWARDED && nfs4r_op_is_lock(o->op->type))
+		ops_lock_cancel(c, o);
 }
 
 /* One case for each type. NOLINTNEXTLINE(readability-function-size) */

@@ -15,6 +15,7 @@
 #include "core/control/control_state.h"
 #include "core/policy/policy_state.h"
 #include "core/log/log_state.h"
+#include "core/locks/locks_state.h"
 #include "core/ops/ops_state.h"
 #include "core/membership/membership_state.h"
 #include "core/recovery/recovery_state.h"
@@ -49,6 +50,8 @@ struct nfs4r_core { /* the lines "of ROOM/" say which room writes what follows t
 	bool recovering;
 	uint64_t recovered_step; /* when the tail of the own log was here (log 4.7); 0: it was never away */
 	uint32_t undecided; /* intents; nothing is executed or served under own control while there are any */
+	/* of locks/ */
+	struct locks_state locks;
 	/* of ops/ */
 	struct ops_state ops;
 	uint64_t sync_wanted; /* an answer waits until this step is on disk */

@@ -217,7 +217,17 @@
 	X(F_ENDS_AT_ONCE, "log 6.17", "logs end although their servers may have answered with local")                        \
 	X(F_HUNG_WAITS, "log 4.18", "an update whose execution does not end is waited for")                                  \
 	X(F_ANSWERS_BY_OLD, "log 6.17", "an answer goes by the durability of when its update began")                         \
-	X(F_DURABILITY_OF_FILE, "log 6.17", "answers go by the durability of the configuration file")
+	X(F_DURABILITY_OF_FILE, "log 6.17", "answers go by the durability of the configuration file")                        \
+	X(F_LOCK_WHILE_CLOSING, "locks 1", "a lock is granted under control that has begun to close")                        \
+	X(F_LOCK_NO_LIST, "locks 2", "control of a file is released without a list of its locks")                            \
+	X(F_LOCK_EMPTY_LIST, "locks 3", "that a file has no locks any more is not written")                                  \
+	X(F_LOCK_UNNUMBERED, "locks 4", "a late copy of a lock request is carried out again")                                \
+	X(F_LOCK_OLD_GRANT, "locks 5", "an answer counts although the server that gave it has started anew")                 \
+	X(F_LOCK_ROW_AGAIN, "locks 6", "what a file's row says of locks counts while the file is controlled")                \
+	X(F_UNLOCK_INCOMPLETE, "locks 15", "a lock is given back before what was written under it is complete")              \
+	X(F_LOCK_OVERTAKES, "locks 16", "a lock is asked for before its owner's unlock is confirmed")                        \
+	X(F_LOCK_NOT_RESERVED, "locks 17", "a waiter is told of a lock that is not reserved for it")                         \
+	X(F_LOCK_NO_REQUEUE, "locks 20", "control ends, and who waits for a lock does not hear of it")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

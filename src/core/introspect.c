@@ -310,3 +310,87 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 		out->peer[s].reconf_set = c->peers[s].reconf_set;
 	}
 }
+
+/* ---- locks ---------------------------------------------------------------------- */
+
+struct lock_walk {
+	const struct nfs4r_core *c;
+	bool (*fn)(void *arg, const struct nfs4r_core_lock *i);
+	void *arg;
+	enum nfs4r_lock_place place;
+	bool ended;
+};
+
+static const struct lock_party *party_of(const struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner)
+{
+	struct lock_key k = { *oid, *owner };
+	struct lock_party *p;
+
+	HASH_FIND(hh, c->locks.parties, &k, sizeof(k), p);
+	return p;
+}
+
+static void walk_lock(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
+{
+	struct lock_walk *w = arg;
+	struct nfs4r_core_lock i = { .place = w->place, .oid = *oid, .lock = { .lock = *lock, .holder = w->c->self, .inc = w->c->cfg.peer_inc }, .state = state, .since_ms = since_ms };
+	const struct lock_party *p;
+
+	if (w->ended)
+		return;
+	if (w->place == NFS4R_LOCK_AS_AUTHORITY) {
+		p = party_of(w->c, oid, &lock->owner);
+		i.lock.holder = p ? p->holder : 0;
+		i.lock.inc = p ? p->inc : 0;
+		i.lock.n = p ? p->granted : 0;
+	}
+	w->ended = !w->fn(w->arg, &i);
+}
+
+static void walk_record(struct lock_walk *w, const struct lock_rec *r)
+{
+	const struct lock_item *t;
+	const struct lock_mine *m;
+
+	w->place = NFS4R_LOCK_AS_HOLDER;
+	DL_FOREACH(r->mine, m)
+		walk_lock(w, &r->key.oid, &m->lock, m->ready ? NFS4R_LOCK_RESERVED : NFS4R_LOCK_WAITING, m->since_ms);
+	w->place = NFS4R_LOCK_GIVEN_BACK;
+	DL_FOREACH(r->items, t)
+		walk_lock(w, &r->key.oid, &t->lock, NFS4R_LOCK_WAITING, w->c->now);
+}
+
+void nfs4r_core_each_lock(const struct nfs4r_core *c, const struct nfs4r_oid *oid, bool (*fn)(void *arg, const struct nfs4r_core_lock *i), void *arg)
+{
+	struct lock_walk w = { .c = c, .fn = fn, .arg = arg, .place = NFS4R_LOCK_AS_AUTHORITY };
+
+	if (c->locks.table)
+		nfs4r_locks_walk(c->locks.table, oid, walk_lock, &w);
+	w.place = NFS4R_LOCK_AS_HOLDER;
+	if (c->locks.own)
+		nfs4r_locks_walk(c->locks.own, oid, walk_lock, &w);
+	for (const struct lock_rec *r = c->locks.recs; r; r = r->hh.next)
+		if (!oid || nfs4r_oid_eq(&r->key.oid, oid))
+			walk_record(&w, r);
+}
+
+void nfs4r_core_count_locks(const struct nfs4r_core *c, struct nfs4r_lock_counts *out)
+{
+	const struct lock_item *t;
+	const struct lock_mine *m;
+
+	memset(out, 0, sizeof(*out));
+	out->files = HASH_COUNT(c->locks.files);
+	if (c->locks.table) {
+		out->ranges = nfs4r_locks_count(c->locks.table).ranges;
+		out->waiting = nfs4r_locks_count(c->locks.table).waiting;
+	}
+	if (c->locks.own)
+		out->own_ranges = nfs4r_locks_count(c->locks.own).ranges;
+	for (const struct lock_rec *r = c->locks.recs; r; r = r->hh.next) {
+		DL_FOREACH(r->mine, m)
+			(*(m->ready ? &out->own_ready : &out->own_waiting))++;
+		DL_FOREACH(r->items, t)
+			out->returning++;
+	}
+}

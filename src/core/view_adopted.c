@@ -26,6 +26,8 @@ void core_view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r
 	if (!state_is_member(c, c->self))
 		ops_refuse_waiting(c);
 	recovery_join_new_view(c);
+	locks_authority_forget(c, removed);
+	ops_locks_again(c, 0);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS | DIRTY_OPENS;
 	view_beat(c);
 	view_tell_servers(c, old);

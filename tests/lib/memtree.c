@@ -23,6 +23,8 @@ struct mobj {
 	struct nfs4r_oid parents[PARENTS_MAX];
 	struct mname *names;
 	uint64_t content;
+	uint32_t nlocks;
+	struct nfs4r_file_lock *locks;
 	UT_hash_handle hh;
 };
 
@@ -124,6 +126,7 @@ void memtree_free(struct memtree *t)
 			free(n);
 		}
 		HASH_DEL(t->objs, o);
+		free(o->locks);
 		free(o);
 	}
 	HASH_ITER(hh, t->rows, r, r2) {
@@ -148,6 +151,17 @@ static void drop_names(struct mobj *o)
 	}
 }
 
+static void set_locks(struct mobj *o, const struct nfs4r_file_lock *v, uint32_t n)
+{
+	struct nfs4r_file_lock *copy = n ? calloc(n, sizeof(*copy)) : NULL;
+
+	if (n)
+		memcpy(copy, v, n * sizeof(*v));
+	free(o->locks);
+	o->locks = copy;
+	o->nlocks = n;
+}
+
 /* @to becomes what @from is. */
 static void copy_obj(struct mobj *to, const struct mobj *from)
 {
@@ -155,8 +169,11 @@ static void copy_obj(struct mobj *to, const struct mobj *from)
 	struct mname *n, *n2, *m;
 
 	drop_names(to);
+	free(to->locks);
 	*to = *from;
 	to->hh = hh;
+	to->locks = NULL;
+	set_locks(to, from->locks, from->nlocks);
 	to->names = NULL;
 	HASH_ITER(hh, from->names, n, n2) {
 		m = calloc(1, sizeof(*m));
@@ -320,6 +337,9 @@ static void apply_part(struct memtree *t, const struct nfs4r_entry *e, const str
 	switch (p->effect) {
 	case NFS4R_EFF_NONE:
 		break;
+	case NFS4R_EFF_LOCKS:
+		set_locks(o, p->locks, p->nlocks);
+		break;
 	case NFS4R_EFF_CREATE:
 		o->known = true;
 		o->type = p->attrs.type;
@@ -388,9 +408,18 @@ static uint64_t p_synced(void *ctx)
 	return ((struct memtree *)ctx)->written; /* disks are at once */
 }
 
+static uint32_t p_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_file_lock *out, uint32_t max)
+{
+	struct mobj *o = get(ctx, oid, false);
+
+	for (uint32_t i = 0; o && i < o->nlocks && i < max; i++)
+		out[i] = o->locks[i];
+	return o ? o->nlocks : 0;
+}
+
 void memtree_port(struct memtree *t, struct nfs4r_tree *out)
 {
-	*out = (struct nfs4r_tree){ .ctx = t, .facts = p_facts, .lookup = p_lookup, .parents = p_parents, .commit = p_commit, .oid_watermark = p_mint, .synced = p_synced };
+	*out = (struct nfs4r_tree){ .ctx = t, .facts = p_facts, .lookup = p_lookup, .parents = p_parents, .commit = p_commit, .oid_watermark = p_mint, .synced = p_synced, .locks = p_locks };
 }
 
 uint64_t memtree_written(const struct memtree *t)

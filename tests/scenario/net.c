@@ -884,6 +884,12 @@ bool net_run_until(struct net *n, const bool *flag, uint64_t ms)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
+/* A name of a start that only the transport uses, as in the engine. */
+static uint64_t peer_inc(const struct net *n, nfs4r_server_id s)
+{
+	return UINT64_C(0x9e3779b97f4a7c15) * n->s[s].inc ^ s;
+}
+
 static void start(struct net *n, nfs4r_server_id s, bool intact)
 {
 	struct nfs4r_core_config cfg = n->cfg;
@@ -897,6 +903,7 @@ static void start(struct net *n, nfs4r_server_id s, bool intact)
 	cfg.servers |= NFS4R_BIT(s); /* a new one has all in its configuration */
 	cfg.inc = ++n->s[s].inc;
 	cfg.inc_random = ++n->starts;
+	cfg.peer_inc = peer_inc(n, s);
 	if (n->secrets)
 		memcpy(cfg.secret, (uint64_t[]){ s, n->starts }, sizeof(cfg.secret));
 	cfg.journal_end = memtree_written(n->s[s].tree);
@@ -1013,11 +1020,11 @@ void net_restart(struct net *n, nfs4r_server_id s, bool intact)
 		if (i == s || !n->s[i].up)
 			continue;
 		ev.peer = s;
-		ev.peer_inc = n->s[s].inc;
+		ev.peer_inc = peer_inc(n, s);
 		step(n, i, &ev);
 		work(n, i);
 		ev.peer = i;
-		ev.peer_inc = n->s[i].inc;
+		ev.peer_inc = peer_inc(n, i);
 		step(n, s, &ev);
 		work(n, s);
 	}
@@ -1283,4 +1290,42 @@ struct nfs4r_oid make(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *
 	oid = c->op.result;
 	net_quiet(n);
 	return oid;
+}
+
+static struct client *lock_op(struct net *n, nfs4r_server_id s, uint32_t type, const struct nfs4r_oid *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait)
+{
+	struct client *c = client(n, s, type);
+
+	c->op.obj = *f;
+	c->op.lock.lock = *lock;
+	c->op.lock.wait = wait;
+	return go(n, c);
+}
+
+struct client *op_lock(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait)
+{
+	return lock_op(n, s, NFS4R_OP_LOCK, f, lock, wait);
+}
+
+struct client *op_lock_test(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock)
+{
+	return lock_op(n, s, NFS4R_OP_LOCK_TEST, f, lock, 0);
+}
+
+struct client *op_unlock(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock)
+{
+	return lock_op(n, s, NFS4R_OP_UNLOCK, f, lock, 0);
+}
+
+struct client *op_unwait(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock)
+{
+	return lock_op(n, s, NFS4R_OP_UNWAIT, f, lock, 0);
+}
+
+void net_cancel(struct net *n, struct client *c)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_OP_CANCEL, .op = &c->op };
+
+	step(n, c->server, &ev);
+	work(n, c->server);
 }

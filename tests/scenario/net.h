@@ -163,6 +163,12 @@ struct client *op_xattr(struct net *n, nfs4r_server_id s, const struct nfs4r_oid
 struct client *op_close(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f);
 struct client *op_here(struct net *n, nfs4r_server_id s, const struct nfs4r_op *op); /* a copy of it, with here_only */
 struct client *op_claim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t depth);
+/* Locks: a volume of protocol NFS4R_PROTOCOL_LOCKS. Notes about waiting ones are in s[].notes. */
+struct client *op_lock(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait);
+struct client *op_lock_test(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock);
+struct client *op_unlock(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock);
+struct client *op_unwait(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock);
+void net_cancel(struct net *n, struct client *c); /* its caller no longer waits */
 /* Run until done; returns the status. */
 enum nfs4r_status finish(struct net *n, struct client *c);
 /* Make an object from server @s and wait until everybody has it and nobody controls anything. */

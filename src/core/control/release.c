@@ -146,6 +146,7 @@ void control_claim_start_closing(struct nfs4r_core *c, struct own *ow)
 	DL_DELETE(*list, ow);
 	DL_APPEND(c->control.closing, ow);
 	ow->closing_ms = c->now;
+	c->control_port.closes(c, ow->claim);
 	ow->last = c->log.logs[c->self].received;
 	if (own_is_forced(ow))
 		wanted(c, ow);
@@ -453,6 +454,7 @@ void control_claim_release(struct nfs4r_core *c, struct own *ow)
 	control_own_move(ow, OWN_RELEASED);
 	deep_plus_ends(c, ow->claim);
 	control_claim_out_of_table(c, ow->claim);
+	c->control_port.released(c, ow->claim);
 	control_claim_save(c, ow->claim);
 	ow->sent_ms = 0;
 	control_released_in(c, ow);

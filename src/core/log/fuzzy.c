@@ -164,7 +164,7 @@ static void fuzzy_part(struct nfs4r_core *c, const struct nfs4r_entry *e, const 
 	out_commit_put(c, &put);
 }
 
-/* @made: by take_own(), below. */
+/* @made: by take_own(), below, or with a list of locks, which says nothing of the content. */
 void log_fuzzy_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool made)
 {
 	struct fuzzy *t;
@@ -172,6 +172,7 @@ void log_fuzzy_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool ma
 
 	if (!state_views_on(c))
 		return;
+	made = made && e->parts[0].effect != NFS4R_EFF_LOCKS;
 	for (uint32_t i = 0; i < e->nparts && !made; i++)
 		fuzzy_part(c, e, &e->parts[i]);
 	if (!made || !(t = state_fuzzy_find(c, &e->parts[0].oid)))

@@ -54,6 +54,7 @@ struct opx *ops_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nf
 	o->state = OP_WAIT;
 	o->since = c->now;
 	o->epoch = c->view.adopted.epoch;
+	o->who = LOCKS_CLIENT;
 	o->deadline = c->now + c->cfg.op_wait_ms;
 	out_timer_at(c, o->deadline);
 	op->core = o;
@@ -155,9 +156,11 @@ void ops_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 	o->op->core = NULL;
 	if (st == NFS4R_DELAY)
 		c->st.delays++;
-	if (o->remote)
+	if (o->unanswered)
+		ops_forward_drop(c, o);
+	else if (o->remote)
 		ops_forward_answer(c, o);
-	else
+	else if (!ops_lock_ends(c, o, st))
 		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_DONE, .done = { .op = o->op } });
 	if (o->hashed)
 		HASH_DEL(c->ops.by_id, o);
@@ -442,6 +445,10 @@ static void covered(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 		ops_finish(c, o, NFS4R_OK);
 		return;
 	}
+	if (nfs4r_op_is_lock(o->op->type)) {
+		ops_lock_covered(c, o, control_own_cover(c, &nd->v[0], o, false));
+		return;
+	}
 	if (!ops_may_be_answered(c, o, nd)) {
 		ops_unhold(c, o);
 		somebody_away(c);
@@ -485,6 +492,8 @@ void ops_decide(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, o->remote ? NFS4R_NOT_PRIMARY : NFS4R_DELAY);
 		return;
 	}
+	if (ops_lock_waits(c, o))
+		return;
 	ops_needs_of(c, o->op, &nd);
 	if (o->remote && !args_covered(c, o, &nd) && nd.deferred != NFS4R_STALE) {
 		c->st.not_primary++;
@@ -506,6 +515,10 @@ void ops_decide(struct nfs4r_core *c, struct opx *o)
 		return;
 	if (!nd.after_cover && ends_early(c, o, &nd))
 		return;
+	if (o->op->type == NFS4R_OP_LOCK_TEST) {
+		ops_lock_test_row(c, o);
+		return;
+	}
 	if (!others_in_the_way(c, o, &nd))
 		propose_missing(c, o, &nd);
 }

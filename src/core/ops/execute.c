@@ -17,7 +17,7 @@
  */
 #include "core/ops/ops_int.h"
 
-static void pin(struct nfs4r_core *c, struct opx *o, struct claim *cl)
+void ops_pin(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 {
 	for (uint32_t i = 0; i < o->npins; i++)
 		if (o->pins[i] == cl)
@@ -67,7 +67,7 @@ void ops_exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 
 	o->needs = *nd;
 	for (uint32_t i = 0; i < nd->n; i++)
-		pin(c, o, control_own_cover(c, &nd->v[i], o, false));
+		ops_pin(c, o, control_own_cover(c, &nd->v[i], o, false));
 	policy_used(c, o);
 	ops_unhold(c, o);
 	if (nd->dirmove) {

@@ -170,6 +170,7 @@ static void of_object(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *n
 	struct nfs4r_facts f;
 	bool bytes = op->type == NFS4R_OP_WRITE || op->type == NFS4R_OP_ALLOCATE || op->type == NFS4R_OP_DEALLOCATE ||
 		(op->type == NFS4R_OP_SETATTR && (op->attrs.mask & NFS4R_ATTR_SIZE));
+	bool lock = nfs4r_op_is_lock(op->type);
 	bool xattr = op->type == NFS4R_OP_SETXATTR || op->type == NFS4R_OP_REMOVEXATTR;
 
 	nd->args[nd->nargs++] = op->obj;
@@ -181,7 +182,7 @@ static void of_object(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *n
 	nd->obj_type = f.type;
 	if (xattr && (!op->text || !*op->text))
 		early(nd, NFS4R_INVAL, &op->obj);
-	if (bytes && f.type != NFS4R_TYPE_FILE)
+	if ((bytes || lock) && f.type != NFS4R_TYPE_FILE)
 		early(nd, f.type == NFS4R_TYPE_DIR ? NFS4R_ISDIR : NFS4R_INVAL, &op->obj);
 }
 
@@ -226,6 +227,10 @@ void ops_needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd)
 	case NFS4R_OP_DEALLOCATE:
 	case NFS4R_OP_SETXATTR:
 	case NFS4R_OP_REMOVEXATTR:
+	case NFS4R_OP_LOCK:
+	case NFS4R_OP_LOCK_TEST:
+	case NFS4R_OP_UNLOCK:
+	case NFS4R_OP_UNWAIT:
 		of_object(c, op, nd);
 		break;
 	case NFS4R_OP_CLAIM:

@@ -33,9 +33,18 @@ static void send_request(struct nfs4r_core *c, struct opx *o)
 	o->op->answered_below = ops_answered_below(c);
 	o->op->generation = NFS4R_GEN(c->log.logs[o->to].applied);
 	m->op = o->op; /* the caller's; it lives until DONE */
+	if (nfs4r_op_is_lock(o->op->type)) { /* locks 5: the answer counts only in these */
+		o->op->lock.view = c->view.adopted.num;
+		o->op->lock.inc = c->peers[o->to].inc;
+	}
 	o->sent_ms = c->now;
 	out_timer_at(c, c->now + state_repeat_ms(c));
 	out_send(c, o->to, m, false);
+}
+
+void ops_forward_again(struct nfs4r_core *c, struct opx *o)
+{
+	send_request(c, o);
 }
 
 void ops_forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
@@ -104,6 +113,8 @@ static void take_result(struct nfs4r_op *to, const struct nfs4r_op *from)
 	to->lsn = from->lsn;
 	to->primary = from->primary;
 	to->verifier = from->verifier;
+	to->lock.was_granted = from->lock.was_granted;
+	to->lock.conflict = from->lock.conflict;
 }
 
 static struct opx *find(struct nfs4r_core *c, const struct nfs4r_request_id *id)
@@ -126,6 +137,17 @@ static void identity_drop(struct nfs4r_core *c, struct opx *o)
 	memset(&o->op->id, 0, sizeof(o->op->id));
 }
 
+/*
+ * Locks 5: asked in another view, or of another start of the server that answers: what it granted then it may have forgotten. It is asked again. (The request
+ * names this server's start.)
+ */
+static bool is_of_the_past(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_op *asked, const struct nfs4r_op *a)
+{
+	if (!nfs4r_op_is_lock(asked->type) || FAULT(F_LOCK_OLD_GRANT))
+		return false;
+	return a->lock.view != c->view.adopted.num || a->lock.inc != c->peers[from].inc;
+}
+
 void ops_forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	const struct nfs4r_op *a = m->op;
@@ -137,6 +159,8 @@ void ops_forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nf
 	}
 	o = find(c, &a->id);
 	if (!o || o->remote || o->state != OP_FORWARDED || o->to != from)
+		return;
+	if (is_of_the_past(c, from, o->op, a))
 		return;
 	if (nfs4r_shape_of_result_to(o->op, a)) {
 		c->st.bad_messages++;
@@ -183,17 +207,28 @@ void ops_forward_answer(struct nfs4r_core *c, struct opx *o)
 	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_FORWARD_ANSWER);
 
 	m->op = o->op;
-	if (o->op->status != NFS4R_OK || !o->op->lsn) /* nor is there an entry for a rename that changes nothing */
+	if (nfs4r_op_is_lock(o->op->type) ? o->op->status == NFS4R_NOT_PRIMARY : o->op->status != NFS4R_OK || !o->op->lsn) /* its table keeps what a lock's owner heard (locks 4) */ /* nor is there an entry for a rename that changes nothing */
 		ops_refusal_add(c, o->op);
 	c->st.forwards_served += o->op->status != NFS4R_NOT_PRIMARY;
 	out_send(c, o->from, m, false);
 	drop(c, o->op);
 }
 
+void ops_forward_drop(struct nfs4r_core *c, struct opx *o)
+{
+	drop(c, o->op);
+}
+
+/* Locks 5: of a lock operation, in this view and start of this server. */
+static bool is_of_now(const struct nfs4r_core *c, const struct nfs4r_op *op)
+{
+	return !nfs4r_op_is_lock(op->type) || FAULT(F_LOCK_OLD_GRANT) || (op->lock.view == c->view.adopted.num && op->lock.inc == c->cfg.peer_inc);
+}
+
 static bool sane(const struct nfs4r_op *op, nfs4r_server_id from)
 {
-	return op && op->id.origin == from && op->id.seq && op->type >= NFS4R_OP_CREATE &&
-		op->type <= NFS4R_OP_REMOVEXATTR;
+	return op && op->id.origin == from && op->id.seq &&
+		((op->type >= NFS4R_OP_CREATE && op->type <= NFS4R_OP_REMOVEXATTR) || (nfs4r_op_is_lock(op->type) && op->lock.lock.start <= op->lock.lock.last));
 }
 
 /* Its origin and this server are both past the last seal of the log here, or neither is. */
@@ -306,8 +341,8 @@ void ops_forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct n
 		return;
 	}
 	ops_reply_origin_moved(c, from, op->id.inc, op->answered_below, false);
-	if (c->halted || not_ready(c) || !state_lease_valid(c) || c->ops.nops >= OPS_MAX || find(c, &op->id) || ops_reply_too_old(c, &op->id) ||
-	    !same_generation(c, op)) {
+	if (c->halted || not_ready(c) || !state_lease_valid(c) || c->ops.nops >= OPS_MAX || find(c, &op->id) || (ops_reply_too_old(c, &op->id) && !(FAULT(F_LOCK_UNNUMBERED) && nfs4r_op_is_lock(op->type))) ||
+	    !same_generation(c, op) || !is_of_now(c, op)) {
 		drop(c, op);
 		return;
 	}

@@ -37,6 +37,12 @@ void ops_forward_unknown(struct nfs4r_core *c, nfs4r_servers ended);
 void ops_forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
 uint64_t ops_answered_below(const struct nfs4r_core *c);
 
+/* lock_ops.c: lock operations (locks 1, 5, 15, 16) */
+bool ops_lock_at_once(struct nfs4r_core *c, struct nfs4r_op *op);
+void ops_locks_run(struct nfs4r_core *c);
+void ops_lock_cancel(struct nfs4r_core *c, struct opx *o);
+void ops_locks_again(struct nfs4r_core *c, nfs4r_server_id to);
+
 /* monotonic_reads.c */
 void ops_monotonic_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version);
 void ops_monotonic_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid);

@@ -7,6 +7,7 @@
 #include "core/control/control.h"
 #include "core/policy/policy.h"
 #include "core/log/log.h"
+#include "core/locks/locks.h"
 #include "core/ops/ops.h"
 
 /* admission.c: life of an operation up to EXECUTE */
@@ -26,6 +27,7 @@ struct nfs4r_entry *ops_entry_make(struct nfs4r_core *c, struct opx *o, const st
 void ops_entry_unanswered(struct nfs4r_entry *e);
 
 /* execute.c: EXECUTE to answer */
+void ops_pin(struct nfs4r_core *c, struct opx *o, struct claim *cl);
 void ops_exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd);
 
 /* footprint.c */
@@ -34,7 +36,15 @@ bool ops_needs_same(const struct needs *a, const struct needs *b);
 /* forward.c */
 void ops_forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to);
 void ops_forward_answer(struct nfs4r_core *c, struct opx *o);
+void ops_forward_again(struct nfs4r_core *c, struct opx *o); /* at once */
+void ops_forward_drop(struct nfs4r_core *c, struct opx *o); /* without an answer */
 void ops_forward_repeat(struct nfs4r_core *c, struct opx *o);
+
+/* lock_ops.c */
+bool ops_lock_waits(struct nfs4r_core *c, struct opx *o);
+void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl);
+void ops_lock_test_row(struct nfs4r_core *c, struct opx *o);
+bool ops_lock_ends(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st);
 
 /* monotonic_reads.c */
 /* Who has it newer than the own copy; 0: nobody, as far as this server knows, but perhaps one of @excluded. */

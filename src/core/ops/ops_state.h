@@ -44,6 +44,8 @@ struct reqkey {
 struct opx { /* an operation while the core has it */
 	struct nfs4r_op *op;
 	bool remote, mover, hashed, executed_ok;
+	bool unanswered; /* a late copy of a request: it ends without an answer */
+	enum locks_asker who; /* of a lock operation that begins here */
 	bool blind; /* its result may be in entries that this copy has skipped (log 8.5) */
 	nfs4r_server_id from;
 	enum op_state state;

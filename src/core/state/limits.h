@@ -21,6 +21,7 @@
 
 /* Named limits; what happens there is said in brackets. */
 #define OPS_MAX 65536 /* operations in the core [DELAY, or dropped when forwarded: the origin repeats] */
+#define LOCK_OPS_MAX 4096 /* operations in the core, beyond which it begins none of its own for locks [they begin later] */
 #define CLAIMS_MAX (1u << 20) /* claims in the table [PROPOSE not acked] */
 #define PENDING_MAX 8192 /* entries of one log received and not applied [dropped, pulled later] */
 #define CLAIMS_RELIED_ON_MAX 8 /* claims one operation counts on [the rest is not held] */

@@ -40,12 +40,17 @@ void out_act(struct nfs4r_core *c, const struct nfs4r_action *a)
 	c->out.acts[c->out.nacts++] = *a;
 }
 
+void out_give(struct nfs4r_core *c, void *p)
+{
+	c->out.kept = out_grow(c->out.kept, &c->out.inline_cap, c->out.nkept, sizeof(*c->out.kept));
+	c->out.kept[c->out.nkept++] = p;
+}
+
 void *out_keep(struct nfs4r_core *c, size_t size)
 {
 	void *p = out_xcalloc(1, size);
 
-	c->out.kept = out_grow(c->out.kept, &c->out.inline_cap, c->out.nkept, sizeof(*c->out.kept));
-	c->out.kept[c->out.nkept++] = p;
+	out_give(c, p);
 	return p;
 }
 

@@ -66,6 +66,7 @@ void out_act(struct nfs4r_core *c, const struct nfs4r_action *a); /* appends a c
 void *out_keep(struct nfs4r_core *c, size_t size); /* zeroed memory for what an action points to: until the next step */
 struct nfs4r_msg *out_msg(struct nfs4r_core *c, uint32_t type);
 void out_send(struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m, bool durable);
+void out_give(struct nfs4r_core *c, void *p); /* freed at the next step, since actions may point to it */
 void out_timer_at(struct nfs4r_core *c, uint64_t t);
 void out_row(struct nfs4r_core *c, const struct nfs4r_put *p); /* the PUT; it does not count as something that was written (wrote_ms) */
 void out_put(struct nfs4r_core *c, const struct nfs4r_put *p);

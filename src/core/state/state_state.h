@@ -94,6 +94,7 @@ enum dirty { /* what has to be looked at again before the step ends */
 	DIRTY_RELEASE = 4, /* stable moved, a pin fell: closing claims */
 	DIRTY_OBJECTS = 8, /* an entry was applied: operations that wait for an object */
 	DIRTY_OPENS = 16, /* a deep+ ended: files written under it (control 3.8) */
+	DIRTY_LOCKS = 64, /* locks that were given back, and the like: the authority has to hear it */
 	DIRTY_POLICY = 32, /* others read a lot because of a deep control */
 };
 

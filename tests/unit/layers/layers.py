@@ -19,9 +19,9 @@ ALLOWED = {  # room -> rooms whose headers it may include
     "FSAL_REPL": {"base", "engine", "FSAL_REPL"},
 }
 # The rooms of the core, from the ground to the door: each calls only those before it.
-CORE_ROOMS = ["state", "control", "policy", "log", "ops", "membership", "recovery", "door"]
+CORE_ROOMS = ["state", "control", "policy", "log", "locks", "ops", "membership", "recovery", "door"]
 # How the external symbols of each begin, beside nfs4r_, so that a stack trace says where it is.
-CORE_PREFIX = {"state": ("state_", "out_", "row_", "heap_", "quorum_"), "control": ("control_",), "policy": ("policy_",), "log": ("log_",), "ops": ("ops_",),
+CORE_PREFIX = {"state": ("state_", "out_", "row_", "heap_", "quorum_"), "control": ("control_",), "policy": ("policy_",), "log": ("log_",), "locks": ("locks_",), "ops": ("ops_",),
                "membership": ("view_",), "recovery": ("recovery_",), "door": ("core_",)}
 # What the state machine must not even name.
 CORE_FORBIDDEN = re.compile(r"<(pthread|time|sys/.*|unistd|fcntl|stdio_ext|threads|signal|poll|netdb|net/.*|arpa/.*)\.h>")

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The locks of this server's clients (locks 4, 16, 17): what they were told that they have (HT), what of it an authority has not heard yet, and what waits.
+ *
+ * Happy path: a LOCK of a client becomes one request to the authority, numbered. What it answers is what the client hears. An UNLOCK is done at once for the
+ * client, and goes on the list of its owner at that file. The list is sent in order, one request at a time, each again until it is confirmed; a later LOCK of that owner
+ * waits for it. A LOCK that waits is remembered. LOCK_READY makes it ready: the client's next LOCK is answered here, and the list says to the authority that it was fetched.
+ *
+ * Failure modes: a client does not fetch its lock: after lock_reserve_ms it is given back, and waits again behind the others. A client gave up while its LOCK was at another server: what
+ * comes of it is treated as ready. The authority had put a lock among the ranges that is to be given back (control ended meanwhile): the owner's ranges there are said anew, from HT.
+ *
+ * Invariants: HT never has what the authority does not have; the reverse holds while something is on the list. An owner at a file has at most one request under way.
+ */
+#include "core/locks/locks_int.h"
+
+static struct nfs4r_locks *own_table(struct nfs4r_core *c)
+{
+	struct nfs4r_locks_config cfg = { .max = c->cfg.lock_max, .reserve_ms = 0 };
+
+	if (!c->locks.own) {
+		c->locks.own = nfs4r_locks_create(&cfg);
+		assert(c->locks.own);
+	}
+	return c->locks.own;
+}
+
+/* ---- records ---- */
+
+static struct lock_rec *rec_find(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner)
+{
+	struct lock_rec *r;
+	struct lock_key k;
+
+	lock_key_of(&k, oid, owner);
+	HASH_FIND(hh, c->locks.recs, &k, sizeof(k), r);
+	return r;
+}
+
+static struct lock_rec *rec_get(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner)
+{
+	struct lock_rec *r = rec_find(c, oid, owner);
+
+	if (r)
+		return r;
+	r = out_xcalloc(1, sizeof(*r));
+	lock_key_of(&r->key, oid, owner);
+	HASH_ADD(hh, c->locks.recs, key, sizeof(r->key), r);
+	return r;
+}
+
+static void rec_put(struct nfs4r_core *c, struct lock_rec *r)
+{
+	if (r->active || r->items || r->mine || c->locks.running)
+		return;
+	HASH_DEL(c->locks.recs, r);
+	free(r);
+}
+
+static void has_work(struct nfs4r_core *c)
+{
+	c->locks.work = true;
+	c->dirty |= DIRTY_LOCKS;
+}
+
+static struct lock_item *item_add(struct nfs4r_core *c, struct lock_rec *r, uint32_t type, const struct nfs4r_lock *lock, uint64_t of)
+{
+	struct lock_item *i = out_xcalloc(1, sizeof(*i));
+
+	*i = (struct lock_item){ .type = type, .lock = *lock, .of = of };
+	DL_APPEND(r->items, i);
+	has_work(c);
+	return i;
+}
+
+static struct lock_mine *mine_find(struct lock_rec *r, const struct nfs4r_lock *lock)
+{
+	struct lock_mine *m;
+
+	DL_FOREACH(r->mine, m)
+		if (lock_is(&m->lock, lock))
+			return m;
+	return NULL;
+}
+
+static void mine_drop(struct lock_rec *r, struct lock_mine *m)
+{
+	DL_DELETE(r->mine, m);
+	free(m);
+}
+
+static void note(struct nfs4r_core *c, enum nfs4r_action_type type, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n)
+{
+	struct nfs4r_action a = { .type = type };
+
+	if (type == NFS4R_ACT_LOCK_READY)
+		a.lock_ready = (struct nfs4r_act_lock_note){ *oid, *lock, n };
+	else
+		a.lock_again = (struct nfs4r_act_lock_note){ *oid, *lock, n };
+	out_act(c, &a);
+}
+
+/* ---- HT ---- */
+
+static void own_set(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)
+{
+	nfs4r_locks_acquire(own_table(c), oid, lock, NFS4R_LOCK_TRY, NULL, c->now, NULL);
+}
+
+static void own_clear(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)
+{
+	nfs4r_locks_release(own_table(c), oid, &lock->owner, lock->start, lock->last, c->now);
+}
+
+bool locks_is_full(struct nfs4r_core *c)
+{
+	return nfs4r_locks_count(own_table(c)).ranges + 2 >= c->cfg.lock_max;
+}
+
+struct pieces {
+	struct nfs4r_lock what;
+	uint32_t n, cap;
+	struct nfs4r_lock *v;
+};
+
+static void find_piece(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
+{
+	struct pieces *p = arg;
+
+	if (state != NFS4R_LOCK_SET || memcmp(&lock->owner, &p->what.owner, sizeof(lock->owner)) != 0 || lock->start > p->what.last || lock->last < p->what.start)
+		return;
+	p->v = out_grow(p->v, &p->cap, p->n, sizeof(*p->v));
+	p->v[p->n] = *lock;
+	if (p->v[p->n].start < p->what.start)
+		p->v[p->n].start = p->what.start;
+	if (p->v[p->n].last > p->what.last)
+		p->v[p->n].last = p->what.last;
+	p->n++;
+}
+
+/* The owner's ranges within @what, in order; free(v) is the caller's. */
+static void own_pieces(const struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *what, struct pieces *p)
+{
+	*p = (struct pieces){ .what = *what };
+	if (c->locks.own)
+		nfs4r_locks_walk(c->locks.own, oid, find_piece, p);
+}
+
+bool locks_lowers(const struct nfs4r_core *c, const struct nfs4r_op *op)
+{
+	struct pieces p;
+	bool lowers = false;
+
+	if (op->type == NFS4R_OP_UNLOCK)
+		return true;
+	if (op->type != NFS4R_OP_LOCK || op->lock.lock.type != NFS4R_LOCK_READ)
+		return false;
+	own_pieces(c, &op->obj, &op->lock.lock, &p);
+	for (uint32_t i = 0; i < p.n; i++)
+		lowers |= p.v[i].type == NFS4R_LOCK_WRITE;
+	free(p.v);
+	return lowers;
+}
+
+/* The authority has @what among the owner's ranges, and its client does not: it is said anew what the client has there. */
+static void say_anew(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_lock *what)
+{
+	struct nfs4r_lock gap = *what;
+	struct pieces p;
+
+	own_pieces(c, &r->key.oid, what, &p);
+	for (uint32_t i = 0; i < p.n; i++)
+		if (p.v[i].type != what->type)
+			item_add(c, r, NFS4R_OP_LOCK, &p.v[i], 0);
+	for (uint32_t i = 0; i <= p.n; i++) {
+		uint64_t end = i < p.n ? p.v[i].start : what->last;
+
+		gap.last = i < p.n ? end - 1 : end;
+		if (i < p.n ? gap.start < end : gap.start <= end)
+			item_add(c, r, NFS4R_OP_UNLOCK, &gap, 0);
+		if (i < p.n && p.v[i].last == UINT64_MAX)
+			break;
+		if (i < p.n)
+			gap.start = p.v[i].last + 1;
+	}
+	free(p.v);
+}
+
+/* ---- what clients ask for ---- */
+
+static void fetched(struct nfs4r_core *c, struct lock_rec *r, struct lock_mine *m)
+{
+	own_set(c, &r->key.oid, &m->lock);
+	if (!m->set)
+		item_add(c, r, NFS4R_OP_LOCK, &m->lock, 0);
+	mine_drop(r, m);
+	rec_put(c, r);
+}
+
+bool locks_fetch(struct nfs4r_core *c, const struct nfs4r_op *op, enum nfs4r_status *st)
+{
+	struct lock_rec *r = rec_find(c, &op->obj, &op->lock.lock.owner);
+	struct lock_mine *m = r ? mine_find(r, &op->lock.lock) : NULL;
+
+	if (!m)
+		return false;
+	if (m->ready) {
+		fetched(c, r, m);
+		*st = NFS4R_OK;
+		return true;
+	}
+	m->given_up = false;
+	*st = NFS4R_BLOCKED;
+	return op->lock.wait == NFS4R_LOCK_QUEUE && !m->polls;
+}
+
+void locks_unlock(struct nfs4r_core *c, const struct nfs4r_op *op)
+{
+	struct lock_rec *r = rec_find(c, &op->obj, &op->lock.lock.owner);
+	struct pieces p;
+
+	own_pieces(c, &op->obj, &op->lock.lock, &p);
+	free(p.v);
+	if (!p.n && !r)
+		return; /* nobody was told that it has any */
+	own_clear(c, &op->obj, &op->lock.lock);
+	item_add(c, rec_get(c, &op->obj, &op->lock.lock.owner), NFS4R_OP_UNLOCK, &op->lock.lock, 0);
+}
+
+void locks_unwait(struct nfs4r_core *c, const struct nfs4r_op *op)
+{
+	struct lock_rec *r = rec_find(c, &op->obj, &op->lock.lock.owner);
+	struct lock_mine *m = r ? mine_find(r, &op->lock.lock) : NULL;
+
+	if (!r)
+		return;
+	if (m) {
+		item_add(c, r, NFS4R_OP_UNWAIT, &m->lock, m->n);
+		mine_drop(r, m);
+	} else if (r->active) { /* of what comes of it */
+		item_add(c, r, NFS4R_OP_UNWAIT, &op->lock.lock, 0);
+	}
+}
+
+/* ---- requests ---- */
+
+bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
+{
+	struct lock_rec *r;
+
+	if (op->type != NFS4R_OP_LOCK_TEST) {
+		r = rec_get(c, &op->obj, &op->lock.lock.owner);
+		if (r->active && r->active != o)
+			return false;
+		if (!r->active && r->items && !FAULT(F_LOCK_OVERTAKES))
+			return false;
+		r->active = o;
+	}
+	if (!op->lock.n)
+		op->lock.n = c->memory.now.inc << 32 | ++c->locks.n;
+	return true;
+}
+
+/* What was given up while the request was under way. */
+static bool is_given_up(struct lock_rec *r, const struct nfs4r_lock *lock, uint64_t n)
+{
+	struct lock_item *i;
+	bool any = false;
+
+	DL_FOREACH(r->items, i)
+		if (i->type == NFS4R_OP_UNWAIT && lock_is(&i->lock, lock)) {
+			i->of = n;
+			any = true;
+		}
+	return any;
+}
+
+static void wait_until(struct nfs4r_core *c, struct lock_mine *m)
+{
+	m->until_ms = c->cfg.lock_reserve_ms ? c->now + c->cfg.lock_reserve_ms : UINT64_MAX;
+	out_timer_at(c, m->until_ms);
+}
+
+static void reserve(struct nfs4r_core *c, struct lock_mine *m)
+{
+	m->ready = true;
+	m->ask = false;
+	wait_until(c, m);
+}
+
+static void client_has(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_op *op)
+{
+	struct lock_mine *m = mine_find(r, &op->lock.lock);
+	struct lock_item *i;
+
+	if (m)
+		mine_drop(r, m);
+	own_set(c, &op->obj, &op->lock.lock);
+	DL_FOREACH(r->items, i) /* given back meanwhile */
+		if (i->type == NFS4R_OP_UNLOCK)
+			own_clear(c, &op->obj, &i->lock);
+}
+
+static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_op *op, enum nfs4r_status st, enum locks_asker who)
+{
+	const struct nfs4r_lock *lock = &op->lock.lock;
+	struct lock_mine *m = mine_find(r, lock);
+	bool fresh = !m;
+
+	if (st == NFS4R_OK && who == LOCKS_CLIENT) {
+		client_has(c, r, op);
+		return;
+	}
+	if (is_given_up(r, lock, op->lock.n))
+		return;
+	if (st != NFS4R_OK && st != NFS4R_BLOCKED) {
+		if (m && (st == NFS4R_STALE || st == NFS4R_ORPHAN))
+			mine_drop(r, m);
+		else if (m && m->ask)
+			r->not_before = c->now + state_repeat_ms(c);
+		return;
+	}
+	if (!m) {
+		m = out_xcalloc(1, sizeof(*m));
+		m->lock = *lock;
+		m->since_ms = c->now;
+		DL_APPEND(r->mine, m);
+	}
+	m->n = op->lock.n;
+	m->polls = op->lock.wait == NFS4R_LOCK_POLL;
+	m->ask = m->ready = false;
+	m->set = st == NFS4R_OK;
+	if (fresh && who == LOCKS_ASK) {
+		m->given_up = true;
+		wait_until(c, m);
+	}
+	if (st == NFS4R_OK) {
+		reserve(c, m);
+		note(c, NFS4R_ACT_LOCK_READY, &op->obj, lock, m->n);
+	}
+}
+
+static void item_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_op *op, enum nfs4r_status st)
+{
+	struct lock_item *i = r->items, *rest;
+
+	if (st == NFS4R_DELAY || st == NFS4R_NOT_PRIMARY || st == NFS4R_NOLCK) { /* the authority has not heard it, or could not */
+		r->not_before = c->now + state_repeat_ms(c);
+		return;
+	}
+	DL_DELETE(r->items, i);
+	free(i);
+	if (op->type == NFS4R_OP_UNWAIT && op->lock.was_granted && st == NFS4R_OK) { /* before what came later */
+		rest = r->items;
+		r->items = NULL;
+		say_anew(c, r, &op->lock.lock);
+		DL_CONCAT(r->items, rest);
+	}
+}
+
+void locks_end(struct nfs4r_core *c, const struct opx *o, const struct nfs4r_op *op, enum nfs4r_status st, enum locks_asker who)
+{
+	struct lock_rec *r = rec_find(c, &op->obj, &op->lock.lock.owner);
+
+	if (!r || r->active != o)
+		return;
+	r->active = NULL;
+	if (who == LOCKS_ITEM)
+		item_ended(c, r, op, st);
+	else
+		lock_ended(c, r, op, st, who);
+	if (r->items || r->mine)
+		has_work(c);
+	c->dirty |= DIRTY_OPS; /* a LOCK of the same owner may wait for this one */
+	rec_put(c, r);
+}
+
+static struct lock_mine *to_ask(struct lock_rec *r)
+{
+	struct lock_mine *m;
+
+	DL_FOREACH(r->mine, m)
+		if (m->ask)
+			return m;
+	return NULL;
+}
+
+void locks_run_begin(struct nfs4r_core *c)
+{
+	c->locks.running = true;
+	c->locks.work = false;
+}
+
+struct lock_rec *locks_run_next(struct nfs4r_core *c, struct lock_rec *after, struct nfs4r_op *op, enum locks_asker *who)
+{
+	struct lock_rec *r = after ? after->hh.next : c->locks.recs;
+	struct lock_mine *m;
+
+	for (; r; r = r->hh.next) {
+		if (r->active || (!r->items && !to_ask(r)))
+			continue;
+		if (c->now < r->not_before) {
+			out_timer_at(c, r->not_before);
+			continue;
+		}
+		memset(op, 0, sizeof(*op));
+		op->obj = r->key.oid;
+		m = r->items ? NULL : to_ask(r);
+		*who = m ? LOCKS_ASK : LOCKS_ITEM;
+		op->type = m ? NFS4R_OP_LOCK : r->items->type;
+		op->lock.lock = m ? m->lock : r->items->lock;
+		op->lock.of = m ? 0 : r->items->of;
+		if (op->type == NFS4R_OP_LOCK)
+			op->lock.wait = m ? NFS4R_LOCK_QUEUE : NFS4R_LOCK_TRY;
+		return r;
+	}
+	return NULL;
+}
+
+void locks_begin_own(struct nfs4r_core *c, struct lock_rec *r, const struct opx *o, struct nfs4r_op *op)
+{
+	assert(!r->active);
+	r->active = o;
+	op->lock.n = c->memory.now.inc << 32 | ++c->locks.n;
+}
+
+void locks_run_end(struct nfs4r_core *c, bool more)
+{
+	struct lock_rec *r, *tmp;
+
+	c->locks.running = false;
+	c->locks.work |= more;
+	HASH_ITER(hh, c->locks.recs, r, tmp)
+		rec_put(c, r);
+}
+
+void locks_await_disk(struct nfs4r_core *c, bool wait)
+{
+	c->locks.unsaved = wait;
+}
+
+/* ---- what waits ---- */
+
+bool locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n)
+{
+	struct lock_rec *r = rec_find(c, oid, &lock->owner);
+	struct lock_mine *m = r ? mine_find(r, lock) : NULL;
+
+	if (r && r->active)
+		return false; /* the answer to its LOCK may come behind this */
+	if (!m || m->n != n || m->ready)
+		return true; /* it was given up, which its authority will hear, or this is heard already */
+	m->set = false;
+	reserve(c, m);
+	note(c, NFS4R_ACT_LOCK_READY, oid, lock, n);
+	return true;
+}
+
+/* Of a request that was told to be ready, too: control has ended, and it is among the ranges now. */
+void locks_holder_again(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n)
+{
+	struct lock_rec *r = rec_find(c, oid, &lock->owner);
+	struct lock_mine *m = r ? mine_find(r, lock) : NULL;
+
+	if (!m || m->n != n || m->ready)
+		return;
+	if (m->polls) {
+		note(c, NFS4R_ACT_LOCK_AGAIN, oid, lock, n);
+		mine_drop(r, m);
+		rec_put(c, r);
+		return;
+	}
+	m->ask = true;
+	has_work(c);
+}
+
+void locks_holder_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct nfs4r_msg *a;
+
+	if (!FAULT(F_LOCK_OLD_GRANT) && (m->lock_ready.view != c->view.adopted.num || m->lock_ready.inc != c->peers[from].inc || m->lock_ready.to_inc != c->cfg.peer_inc))
+		return; /* locks 5: it comes again, or does not count */
+	if (m->type == NFS4R_MSG_REQUEUE)
+		locks_holder_again(c, &m->lock_ready.oid, &m->lock_ready.lock, m->lock_ready.n);
+	else if (!locks_holder_ready(c, &m->lock_ready.oid, &m->lock_ready.lock, m->lock_ready.n))
+		return;
+	a = out_msg(c, m->type);
+	a->lock_ready = m->lock_ready;
+	a->lock_ready.heard = true;
+	a->lock_ready.inc = c->cfg.peer_inc;
+	a->lock_ready.to_inc = c->peers[from].inc;
+	out_send(c, from, a, false);
+}
+
+void locks_ask_again(struct nfs4r_core *c)
+{
+	struct lock_mine *m;
+	struct lock_rec *r;
+
+	for (r = c->locks.recs; r; r = r->hh.next)
+		DL_FOREACH(r->mine, m)
+			if (!m->ready) {
+				m->ask = !m->polls;
+				if (m->polls)
+					note(c, NFS4R_ACT_LOCK_AGAIN, &r->key.oid, &m->lock, m->n);
+				has_work(c);
+			}
+}
+
+/* Not fetched in time: it is given back, and waits again behind the others, if its client knows that it waits. */
+static void reserve_over(struct nfs4r_core *c, struct lock_rec *r, struct lock_mine *m)
+{
+	m->ready = m->set = false;
+	item_add(c, r, NFS4R_OP_UNWAIT, &m->lock, m->n);
+	m->ask = !m->polls && !m->given_up;
+	if (!m->given_up)
+		note(c, NFS4R_ACT_LOCK_AGAIN, &r->key.oid, &m->lock, m->n);
+	if (!m->ask)
+		mine_drop(r, m);
+}
+
+void locks_holder_timers(struct nfs4r_core *c)
+{
+	struct lock_mine *m, *tmp;
+	struct lock_rec *r;
+
+	for (r = c->locks.recs; r; r = r->hh.next) {
+		DL_FOREACH_SAFE(r->mine, m, tmp) {
+			if (!m->ready && !m->given_up)
+				continue;
+			if (c->now >= m->until_ms)
+				reserve_over(c, r, m);
+			else
+				out_timer_at(c, m->until_ms);
+		}
+		if (r->items || to_ask(r)) {
+			if (c->now < r->not_before)
+				out_timer_at(c, r->not_before);
+			else
+				has_work(c);
+		}
+	}
+}

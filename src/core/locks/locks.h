@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* locks/: byte-range locks: what an authority has granted, what this server's clients have, and what outlives control. What it offers to the rooms above it. */
+#ifndef NFS4R_CORE_LOCKS_LOCKS_H
+#define NFS4R_CORE_LOCKS_LOCKS_H
+
+#include "core/core_state.h"
+
+enum locks_outcome {
+	LOCKS_DONE = 1, /* op->status and the answer in op->lock are set */
+	LOCKS_LATER, /* its list is on the way into the tree: again, after the next commit */
+	LOCKS_OLD /* a late copy: it is dropped, without an answer */
+};
+
+/* authority.c: this server's acting claim covers op->obj */
+enum locks_outcome locks_request(struct nfs4r_core *c, struct nfs4r_op *op, nfs4r_server_id holder, uint64_t inc);
+void locks_test_row(struct nfs4r_core *c, struct nfs4r_op *op); /* LOCK_TEST of what nobody controls */
+void locks_authority_timers(struct nfs4r_core *c);
+void locks_authority_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* LOCK_READY or REQUEUE that was heard */
+void locks_authority_forget(struct nfs4r_core *c, nfs4r_servers servers); /* what waits of them */
+
+/* holder.c: of this server's clients */
+bool locks_fetch(struct nfs4r_core *c, const struct nfs4r_op *op, enum nfs4r_status *st); /* true: a LOCK that is answered without the authority */
+void locks_unlock(struct nfs4r_core *c, const struct nfs4r_op *op);
+void locks_unwait(struct nfs4r_core *c, const struct nfs4r_op *op);
+bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op); /* false: not yet (locks 16). Gives it its number */
+bool locks_is_full(struct nfs4r_core *c);
+bool locks_lowers(const struct nfs4r_core *c, const struct nfs4r_op *op); /* it gives back a write lock, or a part */
+void locks_end(struct nfs4r_core *c, const struct opx *o, const struct nfs4r_op *op, enum nfs4r_status st, enum locks_asker who);
+/*
+ * What is to be sent in the name of this server itself: locks_run_begin(), then each time the next record and its request, until NULL; locks_run_end(). Records are there
+ * until then. @more: some could not begin, and are looked at again at the next occasion.
+ */
+void locks_run_begin(struct nfs4r_core *c);
+struct lock_rec *locks_run_next(struct nfs4r_core *c, struct lock_rec *after, struct nfs4r_op *op, enum locks_asker *who);
+void locks_begin_own(struct nfs4r_core *c, struct lock_rec *r, const struct opx *o, struct nfs4r_op *op);
+void locks_run_end(struct nfs4r_core *c, bool more);
+void locks_ask_again(struct nfs4r_core *c); /* all who wait */
+void locks_await_disk(struct nfs4r_core *c, bool wait);
+void locks_holder_timers(struct nfs4r_core *c);
+void locks_holder_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+
+/* outlive.c: what is held when control ends */
+void locks_claim_closes(struct nfs4r_core *c, struct claim *cl);
+void locks_claim_released(struct nfs4r_core *c, struct claim *cl);
+
+/* table.c */
+void locks_fini(struct nfs4r_core *c);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What the files of locks/ share, and the rooms that it may call. */
+#ifndef NFS4R_CORE_LOCKS_LOCKS_INT_H
+#define NFS4R_CORE_LOCKS_LOCKS_INT_H
+
+#include "core/state/state.h"
+#include "core/control/control.h"
+#include "core/policy/policy.h"
+#include "core/log/log.h"
+#include "core/locks/locks.h"
+
+static inline bool lock_is(const struct nfs4r_lock *a, const struct nfs4r_lock *b)
+{
+	return a->type == b->type && a->start == b->start && a->last == b->last && memcmp(&a->owner, &b->owner, sizeof(a->owner)) == 0;
+}
+
+static inline void lock_key_of(struct lock_key *k, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner)
+{
+	memset(k, 0, sizeof(*k));
+	k->oid = *oid;
+	k->owner = *owner;
+}
+
+/* table.c */
+struct nfs4r_locks *locks_table(struct nfs4r_core *c);
+struct lock_file *locks_file_find(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+struct lock_file *locks_file_get(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* NULL: its list is on the way into the tree */
+void locks_file_drop(struct nfs4r_core *c, struct lock_file *f);
+bool locks_file_is_full(const struct lock_file *f); /* of what one entry can list */
+uint32_t locks_file_list(struct nfs4r_core *c, const struct lock_file *f, struct nfs4r_file_lock *out); /* what is held, at most NFS4R_LOCKS_LIST_MAX */
+struct lock_party *locks_party_find(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner);
+struct lock_party *locks_party_get(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner);
+enum nfs4r_lock_answer locks_set(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait, void *tag, struct nfs4r_lock *conflict);
+void locks_clear(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock);
+void locks_left(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn); /* its LOCKS entry is under way */
+
+/* authority.c */
+void locks_serve(struct nfs4r_core *c); /* what is reserved by now */
+void locks_requeue(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w); /* it waits no longer */
+void locks_wait_drop(struct lock_file *f, struct lock_wait *w);
+
+/* holder.c */
+bool locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n); /* true: that is known now */
+void locks_holder_again(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The state of locks/, which the rooms above it read. */
+#ifndef NFS4R_CORE_LOCKS_LOCKS_STATE_H
+#define NFS4R_CORE_LOCKS_LOCKS_STATE_H
+
+#include "core/state/limits.h"
+
+#define PARTIES_MAX 65536 /* owners without a lock whose last answer is kept [the oldest goes: a late copy of its request is carried out again] */
+
+struct lock_key { /* an owner at a file; nothing but bytes */
+	struct nfs4r_oid oid;
+	struct nfs4r_lock_owner owner;
+};
+
+enum locks_asker {
+	LOCKS_CLIENT = 1, /* it hears the answer */
+	LOCKS_ITEM, /* the first of a list */
+	LOCKS_ASK /* this server, in the place of a client that waits, or that gave up when the request was on its way */
+};
+
+/* ---- as the authority of a file ---- */
+
+struct lock_party { /* what an owner asked for last, and what it heard (locks 4) */
+	struct lock_key key;
+	nfs4r_server_id holder;
+	uint64_t inc; /* of the holder */
+	uint64_t n; /* newest request that was carried out */
+	uint64_t granted; /* n of the newest LOCK that was granted */
+	enum nfs4r_status status;
+	bool was_granted;
+	UT_hash_handle hh; /* in the order of use */
+};
+
+struct lock_wait { /* a request in the queue */
+	struct nfs4r_oid oid;
+	struct nfs4r_lock lock;
+	nfs4r_server_id holder;
+	uint64_t inc, n, sent_ms;
+	bool polls;
+	bool ready; /* the lock is reserved for it */
+	bool heard; /* its server knows that */
+	struct lock_wait *prev, *next; /* of the file */
+};
+
+struct lock_file { /* LT: the table of a file that an acting claim of this server covers (locks 1) */
+	struct nfs4r_oid oid;
+	uint32_t nranges, nrows; /* now, and in the row when it was loaded */
+	bool changed; /* since then */
+	struct lock_wait *waits;
+	UT_hash_handle hh;
+};
+
+struct lock_leaving { /* a LOCKS entry that is not in the tree yet: the row is not to be read before */
+	struct nfs4r_oid oid;
+	nfs4r_lsn lsn;
+	UT_hash_handle hh;
+};
+
+struct lock_requeue { /* REQUEUE, until it is heard (locks 20) */
+	struct nfs4r_oid oid;
+	struct nfs4r_lock lock;
+	nfs4r_server_id to;
+	uint64_t inc, n, sent_ms;
+	struct lock_requeue *prev, *next;
+};
+
+/* ---- as the server of an owner's client ---- */
+
+struct lock_item { /* what the authority has to hear, in this order, until it confirms it (locks 16) */
+	uint32_t type; /* UNLOCK, UNWAIT; LOCK: of what is the owner's already */
+	struct nfs4r_lock lock;
+	uint64_t of; /* UNWAIT: n of the LOCK */
+	struct lock_item *prev, *next;
+};
+
+struct lock_mine { /* a LOCK of a client that waits, or is ready and was not fetched (locks 17) */
+	struct nfs4r_lock lock;
+	uint64_t n, since_ms, until_ms; /* until_ms: of one that is ready, or was given up */
+	bool polls, ready;
+	bool set; /* ready: it is among the ranges of the authority, and not only reserved */
+	bool ask; /* the authority has to be asked anew */
+	bool given_up; /* its client does not know that it waits, or has it: until_ms is when that ends */
+	struct lock_mine *prev, *next;
+};
+
+struct lock_rec { /* an owner at a file that has something under way */
+	struct lock_key key;
+	const struct opx *active; /* one request at a time */
+	struct lock_item *items;
+	struct lock_mine *mine;
+	uint64_t not_before;
+	UT_hash_handle hh;
+};
+
+struct locks_state { /* c->locks */
+	struct nfs4r_locks *table; /* LT of all files; NULL until the first lock */
+	struct nfs4r_locks *own; /* HT: what this server has told its clients that they have */
+	struct lock_file *files;
+	struct lock_party *parties;
+	struct lock_leaving *leaving;
+	struct lock_requeue *requeues;
+	struct lock_rec *recs;
+	uint64_t n; /* requests of this start (locks 4) */
+	bool work; /* some record may have something to send */
+	bool running; /* records are being looked at: none goes */
+	bool unsaved; /* a request waits until a claim that was won is on disk */
+};
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What outlives control (locks 2, 3, 20): when a claim begins to close, the locks of each file that no other own claim goes on covering are written into the log.
+ *
+ * Happy path: one LOCKS entry a file, with the whole list. It comes before `last` of the claim, so the claim is released when everybody has it, and the next authority finds it in
+ * its row. A file without locks, now and in its row, has no entry. What is reserved for a waiter counts as held, since its client may have been told. All others that wait
+ * are told to ask anew.
+ *
+ * Failure modes: the own log has ended, or its end is not known: nothing can be written, and what was granted is in a gap (locks 8). The file was removed: nothing is written.
+ *
+ * Invariants: after that the file is not in the table any more, so nothing is granted under a closing claim. A list is absolute: it says nothing of what was before.
+ */
+#include "core/locks/locks_int.h"
+
+/* A read lock that is reserved does not take away what its owner may write there: perhaps it is never fetched. */
+static void hold_reserved(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w)
+{
+	struct nfs4r_file_lock *v = out_xcalloc(NFS4R_LOCKS_LIST_MAX, sizeof(*v));
+	struct nfs4r_lock lock = w->lock;
+	struct lock_party *p = locks_party_get(c, &f->oid, &lock.owner);
+	uint32_t n = locks_file_list(c, f, v);
+
+	p->granted = w->n;
+	nfs4r_locks_cancel(locks_table(c), &f->oid, &w->lock, c->now);
+	locks_wait_drop(f, w);
+	locks_set(c, f, &lock, NFS4R_LOCK_TRY, NULL, NULL);
+	for (uint32_t i = 0; i < n && lock.type == NFS4R_LOCK_READ; i++)
+		if (v[i].lock.type == NFS4R_LOCK_WRITE && memcmp(&v[i].lock.owner, &lock.owner, sizeof(lock.owner)) == 0)
+			locks_set(c, f, &v[i].lock, NFS4R_LOCK_TRY, NULL, NULL);
+	free(v);
+}
+
+static void end_waits(struct nfs4r_core *c, struct lock_file *f)
+{
+	struct lock_wait *w, *tmp;
+
+	DL_FOREACH_SAFE(f->waits, w, tmp) /* those first that nobody has to be told of */
+		if (!w->ready)
+			locks_requeue(c, f, w);
+	while (f->waits)
+		hold_reserved(c, f, f->waits);
+}
+
+static void write_list(struct nfs4r_core *c, struct lock_file *f)
+{
+	struct nfs4r_entry *e = nfs4r_entry_new();
+	struct nfs4r_part *p;
+	struct nfs4r_facts facts;
+	bool ok;
+
+	assert(e);
+	e->log = c->self;
+	e->lsn = log_lsn_next(c);
+	e->view = c->view.adopted.num ? c->view.adopted.num : 1;
+	e->op = NFS4R_OP_LOCK;
+	e->nparts = 1;
+	p = &e->parts[0];
+	p->oid = f->oid;
+	p->effect = NFS4R_EFF_LOCKS;
+	if (!log_last_assigned(c, &f->oid, &p->before)) {
+		control_is_known(c, &f->oid, &facts);
+		p->before = facts.version;
+	}
+	p->after = state_next_version(c, p->before);
+	ok = nfs4r_part_locks(p, f->nranges); /* locks_file_is_full() */
+	assert(ok);
+	if (f->nranges)
+		p->nlocks = locks_file_list(c, f, p->locks);
+	control_raise_last(c, e);
+	log_bytes(c, e->lsn, 0);
+	locks_left(c, &f->oid, e->lsn);
+	log_pend_executed(c, log_pend_add(c, e, NULL), true);
+}
+
+static bool can_write(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_facts facts;
+
+	return !c->halted && !not_recovered(c) && !state_is_ended(c, c->self) && !c->repair.state && control_is_known(c, oid, &facts);
+}
+
+static void leave(struct nfs4r_core *c, struct lock_file *f)
+{
+	end_waits(c, f);
+	if (f->changed && (f->nranges || (f->nrows && !FAULT(F_LOCK_EMPTY_LIST))) && can_write(c, &f->oid) && !FAULT(F_LOCK_NO_LIST))
+		write_list(c, f);
+	locks_file_drop(c, f);
+}
+
+static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct need n = { *oid, NFS4R_SHALLOW, false };
+	struct nfs4r_facts facts;
+	struct walk w;
+	struct ctl *k;
+
+	if (!control_is_known(c, oid, &facts))
+		return false;
+	control_walk_begin(&w, &n.oid);
+	do {
+		for (k = control_of(c, &w.oid); k; k = k->next)
+			if (k->claim->own && own_may_close(k->claim->own) && (!w.level || k->depth >= NFS4R_DEEP))
+				return true;
+	} while (control_walk_up(c, &w));
+	return false;
+}
+
+/* Its state is CLOSING already, `last` is not set yet. */
+void locks_claim_closes(struct nfs4r_core *c, struct claim *cl)
+{
+	struct lock_file *f, *tmp;
+
+	HASH_ITER(hh, c->locks.files, f, tmp) {
+		struct need n = { f->oid, NFS4R_SHALLOW, false };
+
+		if (control_claim_covers(c, cl, &n) && !goes_on(c, &f->oid) && !FAULT(F_LOCK_WHILE_CLOSING))
+			leave(c, f);
+	}
+}
+
+/* Without having closed: its log has ended. What it granted is known to nobody now (locks 8). */
+void locks_claim_released(struct nfs4r_core *c, struct claim *cl)
+{
+	struct lock_file *f, *tmp;
+
+	HASH_ITER(hh, c->locks.files, f, tmp)
+		if (!goes_on(c, &f->oid) && !FAULT(F_LOCK_WHILE_CLOSING))
+			locks_file_drop(c, f);
+}

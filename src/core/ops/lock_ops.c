@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Lock operations on their way (locks 1, 5, 15, 16): like a WRITE they need shallow control of their file, and go to whoever has it. Unlike a WRITE they are decided within
+ * the step in which that is so: no EXECUTE, no entry.
+ *
+ * Happy path: a LOCK of a client becomes the one request of its owner at that file, and ends with what the authority says. UNLOCK and UNWAIT of a client end at once; what
+ * follows from them, and from a lock that was fetched, this server asks for itself: operations that no caller knows of (`who`).
+ *
+ * Failure modes: the caller cancels a LOCK that was forwarded: it goes on as this server's own, and what comes of it waits for the client's next one. The view changes, or the
+ * other server starts anew: the answer to what was asked before counts no more, and it is asked again.
+ *
+ * Invariants: before a lock is given back, or lowered, what this server's clients wrote to the file is complete. A lock is granted only when the claim that covers the file was won on disk.
+ */
+#include "core/ops/ops_int.h"
+
+bool nfs4r_core_locks_shared(const struct nfs4r_core *c)
+{
+	return state_volume_speaks(c, NFS4R_PROTOCOL_LOCKS) || c->cfg.protocol.lowest >= NFS4R_PROTOCOL_LOCKS;
+}
+
+static void done(struct nfs4r_core *c, struct nfs4r_op *op, enum nfs4r_status st)
+{
+	op->status = st;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_DONE, .done = { .op = op } });
+}
+
+/* True: a client's operation has ended. */
+bool ops_lock_at_once(struct nfs4r_core *c, struct nfs4r_op *op)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	if (!nfs4r_op_is_lock(op->type))
+		return false;
+	op->lock.n = op->lock.of = 0;
+	op->lock.conflict = (struct nfs4r_file_lock){ .holder = 0 };
+	if (!nfs4r_core_locks_shared(c))
+		st = NFS4R_NOTSUPP;
+	else if (op->lock.lock.start > op->lock.lock.last || (op->type == NFS4R_OP_LOCK && !op->lock.wait))
+		st = NFS4R_INVAL;
+	else if (op->type == NFS4R_OP_UNLOCK)
+		locks_unlock(c, op);
+	else if (op->type == NFS4R_OP_UNWAIT)
+		locks_unwait(c, op);
+	else if (op->type == NFS4R_OP_LOCK && locks_fetch(c, op, &st))
+		;
+	else if (op->type == NFS4R_OP_LOCK && locks_is_full(c))
+		st = NFS4R_NOLCK;
+	else
+		return false;
+	done(c, op, st);
+	return true;
+}
+
+/* Locks 15. */
+static bool is_complete(struct nfs4r_core *c, const struct nfs4r_op *op)
+{
+	nfs4r_lsn lsn = log_written_lsn(c, &op->obj);
+
+	return !lsn || !locks_lowers(c, op) || ops_file_complete(c, &op->obj, lsn) || FAULT(F_UNLOCK_INCOMPLETE);
+}
+
+/* True: @o, a lock operation of a client here, cannot begin yet. */
+bool ops_lock_waits(struct nfs4r_core *c, struct opx *o)
+{
+	if (!nfs4r_op_is_lock(o->op->type) || o->remote || o->who != LOCKS_CLIENT)
+		return false;
+	if (is_complete(c, o->op))
+		return !locks_begin(c, o, o->op);
+	out_timer_at(c, c->now + state_repeat_ms(c)); /* and with each answer that may go out: ops_exec_answers() */
+	return true;
+}
+
+static void of_remote(struct nfs4r_core *c, const struct opx *o, nfs4r_server_id *holder, uint64_t *inc)
+{
+	*holder = o->remote ? o->from : c->self;
+	*inc = o->remote ? c->peers[o->from].inc : c->cfg.peer_inc;
+}
+
+/* Control 4.5: a restart aborts what had not been won by the journal's word. */
+static bool is_won_on_disk(struct nfs4r_core *c, const struct own *ow)
+{
+	if (ow->won_step <= c->durable_step)
+		return true;
+	if (ow->won_step > c->sync_wanted)
+		c->sync_wanted = ow->won_step;
+	locks_await_disk(c, true);
+	return false;
+}
+
+/* Control of the file is here. */
+void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl)
+{
+	nfs4r_server_id holder;
+	uint64_t inc;
+
+	if (!is_won_on_disk(c, cl->own))
+		return;
+	of_remote(c, o, &holder, &inc);
+	switch (locks_request(c, o->op, holder, inc)) {
+	case LOCKS_LATER:
+		return;
+	case LOCKS_OLD:
+		o->unanswered = true;
+		break;
+	case LOCKS_DONE:
+		break;
+	}
+	if (own_may_close(cl->own) && o->op->type != NFS4R_OP_LOCK_TEST) { /* a request is use of the claim, a lock is not */
+		ops_pin(c, o, cl);
+		ops_unpin(c, o);
+	}
+	ops_finish(c, o, o->op->status);
+}
+
+/* The same in nobody's hands: it needs none. */
+void ops_lock_test_row(struct nfs4r_core *c, struct opx *o)
+{
+	locks_test_row(c, o->op);
+	ops_finish(c, o, o->op->status);
+}
+
+/* ---- what this server asks for itself ---- */
+
+static void begin_own(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_op *from, enum locks_asker who)
+{
+	struct nfs4r_op *op = out_xcalloc(1, sizeof(*op));
+	struct opx *o;
+
+	*op = *from;
+	o = ops_begin(c, op, false, 0);
+	o->who = who;
+	locks_begin_own(c, r, o, op);
+	ops_decide(c, o);
+}
+
+void ops_locks_run(struct nfs4r_core *c)
+{
+	enum locks_asker who;
+	struct lock_rec *r = NULL;
+	struct nfs4r_op op;
+	bool more = false;
+
+	if (!c->locks.work || c->halted)
+		return;
+	locks_run_begin(c);
+	while ((r = locks_run_next(c, r, &op, &who))) {
+		if (c->ops.nops >= LOCK_OPS_MAX || !is_complete(c, &op))
+			more = true;
+		else
+			begin_own(c, r, &op, who);
+	}
+	locks_run_end(c, more);
+	if (more)
+		out_timer_at(c, c->now + state_repeat_ms(c));
+}
+
+/* @o is about to end. True: nobody outside waits for it. */
+bool ops_lock_ends(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
+{
+	if (!nfs4r_op_is_lock(o->op->type) || o->remote)
+		return false;
+	locks_end(c, o, o->op, st, o->who);
+	if (o->who == LOCKS_CLIENT)
+		return false;
+	out_give(c, o->op);
+	return true;
+}
+
+/* Its caller no longer waits. */
+void ops_lock_cancel(struct nfs4r_core *c, struct opx *o)
+{
+	struct nfs4r_op *op = out_xcalloc(1, sizeof(*op)), *old = o->op;
+
+	op->type = old->type;
+	op->obj = old->obj;
+	op->lock = old->lock;
+	op->id = old->id;
+	op->core = o;
+	o->op = op;
+	o->who = LOCKS_ASK;
+	old->core = NULL;
+	done(c, old, NFS4R_DELAY);
+}
+
+/* Another view, or a new start of @to (0: of nobody): what was asked before is asked again (locks 5, 20). */
+void ops_locks_again(struct nfs4r_core *c, nfs4r_server_id to)
+{
+	struct opx *o;
+
+	DL_FOREACH(c->ops.waiting, o)
+		if (o->state == OP_FORWARDED && nfs4r_op_is_lock(o->op->type) && (!to || o->to == to))
+			ops_forward_again(c, o);
+	locks_ask_again(c);
+}

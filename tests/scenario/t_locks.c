@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Byte-range locks at three sites (docs/protocol/locks.md): what they do when nothing fails, and over the end of control. */
+#include "scenario/trees.h"
+
+#include "lib/unit.h"
+
+static const struct nfs4r_versions with_locks = { NFS4R_PROTOCOL_LOCKS, NFS4R_PROTOCOL_LOCKS };
+
+static struct net *begin(const char *paths)
+{
+	struct net *n = net_new(3);
+
+	tree(n, paths);
+	for (nfs4r_server_id s = P; s <= S; s++)
+		n->s[s].protocol = with_locks;
+	net_retune(n);
+	return n;
+}
+
+/* Bytes @start to @last of owner @who. */
+static struct nfs4r_lock of(uint64_t who, enum nfs4r_lock_type type, uint64_t start, uint64_t last)
+{
+	return (struct nfs4r_lock){ .owner = { .client = { who, 1 }, .owner = { 2, who } }, .type = type, .start = start, .last = last };
+}
+
+static struct nfs4r_lock all_of(uint64_t who)
+{
+	return of(who, NFS4R_LOCK_WRITE, 0, UINT64_MAX);
+}
+
+static enum nfs4r_status try_lock(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, struct nfs4r_lock lock)
+{
+	return finish(n, op_lock(n, s, f, &lock, NFS4R_LOCK_TRY));
+}
+
+static struct client *wait_lock(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, struct nfs4r_lock lock)
+{
+	return op_lock(n, s, f, &lock, NFS4R_LOCK_QUEUE);
+}
+
+static void unlock(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, struct nfs4r_lock lock)
+{
+	struct client *c = op_unlock(n, s, f, &lock);
+
+	assert_true(c->done); /* at once, whatever has to follow */
+	assert_int_equal(c->op.status, NFS4R_OK);
+}
+
+static uint32_t notes(const struct net *n, nfs4r_server_id s, bool ready)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < n->s[s].nnotes; i++)
+		count += n->s[s].notes[i].ready == ready;
+	return count;
+}
+
+static struct nfs4r_lock_counts counts(const struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_lock_counts out;
+
+	nfs4r_core_count_locks(n->s[s].core, &out);
+	return out;
+}
+
+/* What was given back is, at its authority. */
+static void all_is_heard(struct net *n)
+{
+	for (uint32_t i = 0; i < 100 && counts(n, P).returning + counts(n, Q).returning + counts(n, S).returning; i++)
+		net_run(n, 20);
+	assert_int_equal(counts(n, P).returning + counts(n, Q).returning + counts(n, S).returning, 0);
+}
+
+static void nothing_is_left(struct net *n)
+{
+	for (nfs4r_server_id s = P; s <= S; s++) {
+		struct nfs4r_lock_counts k = counts(n, s);
+
+		assert_int_equal(k.ranges + k.waiting + k.own_ranges + k.own_waiting + k.own_ready + k.returning, 0);
+	}
+}
+
+static void locks_exclude_each_other_at_all_servers(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, all_of(2)), NFS4R_DENIED);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_READ, 5, 5)), NFS4R_DENIED);
+	assert_int_equal(finish(n, op_lock_test(n, S, &f, &(struct nfs4r_lock){ .owner = { { 3, 1 }, { 2, 3 } }, .type = NFS4R_LOCK_READ, .start = 0, .last = 9 })), NFS4R_DENIED);
+	unlock(n, P, &f, all_of(1));
+	all_is_heard(n);
+	assert_int_equal(try_lock(n, Q, &f, all_of(2)), NFS4R_OK);
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_DENIED);
+	unlock(n, Q, &f, all_of(2));
+	all_is_heard(n);
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	unlock(n, P, &f, all_of(1));
+	net_quiet(n);
+	nothing_is_left(n);
+	net_free(n);
+}
+
+static void the_one_who_controls_locks_without_a_message(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	uint64_t before;
+
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	unlock(n, P, &f, all_of(1));
+	net_run(n, 3 * RTT(n));
+	before = n->now;
+	for (uint32_t i = 0; i < 100; i++) {
+		assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+		unlock(n, P, &f, all_of(1));
+	}
+	assert_int_equal(n->now, before);
+	net_quiet(n);
+	nothing_is_left(n);
+	net_free(n);
+}
+
+static void a_lock_of_another_servers_file_takes_one_round_trip(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	struct client *c;
+
+	n->cfg.revoke_ms = 5000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	c = wait_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 10, 19));
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	assert_true(c->done_at - c->started <= RTT(n));
+	unlock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 10, 19));
+	net_run(n, RTT(n));
+	assert_int_equal(counts(n, Q).returning, 0);
+	assert_int_equal(counts(n, P).ranges, 1);
+	net_free(n);
+}
+
+static void a_waiter_hears_of_its_lock_after_half_a_round_trip(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	struct client *c;
+	uint64_t freed;
+
+	n->cfg.revoke_ms = 5000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, all_of(2))), NFS4R_BLOCKED);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, all_of(2))), NFS4R_BLOCKED); /* the client asks again now and then */
+	assert_int_equal(finish(n, wait_lock(n, S, &f, all_of(3))), NFS4R_BLOCKED);
+	freed = n->now;
+	unlock(n, P, &f, all_of(1));
+	net_run(n, n->delay);
+	assert_int_equal(n->now, freed + n->delay);
+	assert_int_equal(notes(n, Q, true), 1);
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_DENIED); /* it is reserved */
+	c = wait_lock(n, Q, &f, all_of(2));
+	assert_true(c->done && c->op.status == NFS4R_OK);
+	assert_int_equal(notes(n, S, true), 0);
+	unlock(n, Q, &f, all_of(2));
+	net_run(n, 2 * RTT(n));
+	assert_int_equal(notes(n, S, true), 1); /* first come, first served */
+	c = wait_lock(n, S, &f, all_of(3));
+	assert_true(c->done && c->op.status == NFS4R_OK);
+	unlock(n, S, &f, all_of(3));
+	net_quiet(n);
+	nothing_is_left(n);
+	net_free(n);
+}
+
+static void locks_outlive_control(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
+	assert_int_equal(try_lock(n, P, &f, of(4, NFS4R_LOCK_READ, 20, 29)), NFS4R_OK);
+	net_quiet(n); /* nobody controls anything */
+	assert_int_equal(counts(n, P).ranges, 0);
+	assert_int_equal(counts(n, P).own_ranges, 2);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 5, 5)), NFS4R_DENIED);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_READ, 25, 40)), NFS4R_OK);
+	net_quiet(n);
+	unlock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 0, 9));
+	all_is_heard(n);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 0, 15)), NFS4R_OK);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 22, 22)), NFS4R_DENIED);
+	unlock(n, P, &f, of(4, NFS4R_LOCK_READ, 0, UINT64_MAX));
+	unlock(n, Q, &f, of(2, NFS4R_LOCK_READ, 0, UINT64_MAX));
+	unlock(n, S, &f, of(3, NFS4R_LOCK_READ, 0, UINT64_MAX));
+	all_is_heard(n);
+	net_quiet(n);
+	nothing_is_left(n);
+	assert_int_equal(try_lock(n, S, &f, all_of(9)), NFS4R_OK);
+	net_free(n);
+}
+
+static void ranges_are_split_raised_lowered_and_filled_from_anywhere(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+
+	n->cfg.revoke_ms = 5000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_READ, 100, 109)), NFS4R_OK); /* P is the authority */
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_READ, 0, 99)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 40, 59)), NFS4R_OK); /* raised in the middle */
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_READ, 50, 50)), NFS4R_DENIED);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_READ, 0, 39)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 30, 59)), NFS4R_DENIED); /* S reads there */
+	unlock(n, Q, &f, of(2, NFS4R_LOCK_READ, 45, 49));
+	net_run(n, RTT(n));
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 45, 49)), NFS4R_OK);
+	unlock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 45, 49));
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_READ, 40, 59)), NFS4R_OK); /* lowered, and the hole filled */
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_READ, 50, 50)), NFS4R_OK);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 47, 47)), NFS4R_DENIED);
+	unlock(n, Q, &f, all_of(2));
+	unlock(n, S, &f, all_of(3));
+	unlock(n, P, &f, all_of(1));
+	net_run(n, 200);
+	assert_int_equal(try_lock(n, S, &f, all_of(4)), NFS4R_OK);
+	net_free(n);
+}
+
+static void a_raise_that_waits_leaves_the_read_lock(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	struct nfs4r_lock raise = of(2, NFS4R_LOCK_WRITE, 0, 9);
+
+	n->cfg.revoke_ms = 5000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_READ, 0, 9)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_READ, 0, 99)), NFS4R_OK);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, raise)), NFS4R_BLOCKED);
+	unlock(n, P, &f, of(1, NFS4R_LOCK_READ, 0, 9));
+	net_run(n, RTT(n));
+	assert_int_equal(notes(n, Q, true), 1);
+	assert_true(op_unwait(n, Q, &f, &raise)->done); /* the client was killed */
+	net_run(n, 2 * RTT(n));
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_READ, 0, 9)), NFS4R_OK);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 5, 5)), NFS4R_DENIED);
+	assert_int_equal(counts(n, Q).own_ranges, 1);
+	net_free(n);
+}
+
+static void what_is_given_back_after_control_ended_leaves_the_read_lock(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	struct nfs4r_lock raise = of(2, NFS4R_LOCK_WRITE, 0, 9);
+
+	n->cfg.lock_reserve_ms = 0;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_READ, 0, 9)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_READ, 0, 99)), NFS4R_OK);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, raise)), NFS4R_BLOCKED);
+	unlock(n, P, &f, of(1, NFS4R_LOCK_READ, 0, 9));
+	net_run(n, 2 * RTT(n));
+	assert_int_equal(notes(n, Q, true), 1);
+	net_quiet(n); /* now it is among the ranges of the row */
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_READ, 0, 0)), NFS4R_DENIED);
+	assert_true(op_unwait(n, Q, &f, &raise)->done);
+	net_run(n, 500);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_READ, 0, 0)), NFS4R_OK);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 5, 5)), NFS4R_DENIED);
+	net_free(n);
+}
+
+static void who_does_not_fetch_its_lock_lets_others_go_first(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	struct client *c;
+
+	n->cfg.revoke_ms = 60000;
+	n->cfg.lock_reserve_ms = 1000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, all_of(2))), NFS4R_BLOCKED);
+	assert_int_equal(finish(n, wait_lock(n, S, &f, all_of(3))), NFS4R_BLOCKED);
+	unlock(n, P, &f, all_of(1));
+	net_run(n, 1000 + 3 * RTT(n));
+	assert_int_equal(notes(n, Q, true), 1);
+	assert_int_equal(notes(n, Q, false), 1); /* over */
+	assert_int_equal(notes(n, S, true), 1);
+	c = wait_lock(n, S, &f, all_of(3));
+	assert_true(c->done && c->op.status == NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	unlock(n, S, &f, all_of(3));
+	net_run(n, 3 * RTT(n));
+	assert_int_equal(notes(n, Q, true), 2); /* it still waited */
+	net_free(n);
+}
+
+static void who_gave_up_keeps_nobody_out(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	struct client *c;
+
+	n->cfg.revoke_ms = 60000;
+	n->cfg.lock_reserve_ms = 1000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 50, 50)), NFS4R_OK);
+	c = wait_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9));
+	assert_false(c->done);
+	net_cancel(n, c);
+	assert_true(c->done && c->op.status == NFS4R_DELAY);
+	net_run(n, RTT(n));
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_DENIED);
+	c = wait_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9)); /* it comes back */
+	assert_true(c->done && c->op.status == NFS4R_OK);
+	unlock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9));
+	net_run(n, RTT(n));
+	c = wait_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9));
+	net_cancel(n, c); /* and does not */
+	net_run(n, 1000 + 3 * RTT(n));
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
+	net_free(n);
+}
+
+static void waiters_move_with_control(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, all_of(2))), NFS4R_BLOCKED);
+	net_run(n, 3000); /* P lets go, and Q asks anew wherever that is decided then */
+	assert_int_equal(notes(n, Q, true), 0);
+	unlock(n, P, &f, all_of(1));
+	net_run(n, 500);
+	assert_int_equal(notes(n, Q, true), 1);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, all_of(2))), NFS4R_OK);
+	unlock(n, Q, &f, all_of(2));
+	net_run(n, 500);
+	net_quiet(n);
+	nothing_is_left(n);
+	net_free(n);
+}
+
+static void who_polls_hears_that_it_may_ask(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	struct nfs4r_lock lock = all_of(2);
+
+	n->cfg.revoke_ms = 60000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	assert_int_equal(finish(n, op_lock(n, Q, &f, &lock, NFS4R_LOCK_POLL)), NFS4R_BLOCKED);
+	unlock(n, P, &f, all_of(1));
+	net_run(n, RTT(n));
+	assert_int_equal(notes(n, Q, false), 1);
+	assert_int_equal(notes(n, Q, true), 0);
+	assert_int_equal(try_lock(n, S, &f, all_of(3)), NFS4R_OK); /* nothing was reserved */
+	assert_int_equal(finish(n, op_lock(n, Q, &f, &lock, NFS4R_LOCK_POLL)), NFS4R_BLOCKED);
+	unlock(n, S, &f, all_of(3));
+	net_run(n, 2 * RTT(n));
+	assert_int_equal(finish(n, op_lock(n, Q, &f, &lock, NFS4R_LOCK_POLL)), NFS4R_OK);
+	net_free(n);
+}
+
+static void a_volume_of_before_has_none(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid f = make(n, P, &n->root, "f", NFS4R_OP_CREATE);
+
+	assert_false(nfs4r_core_locks_shared(n->s[P].core));
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_NOTSUPP);
+	net_free(n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(locks_exclude_each_other_at_all_servers),
+		cmocka_unit_test(the_one_who_controls_locks_without_a_message),
+		cmocka_unit_test(a_lock_of_another_servers_file_takes_one_round_trip),
+		cmocka_unit_test(a_waiter_hears_of_its_lock_after_half_a_round_trip),
+		cmocka_unit_test(locks_outlive_control),
+		cmocka_unit_test(ranges_are_split_raised_lowered_and_filled_from_anywhere),
+		cmocka_unit_test(a_raise_that_waits_leaves_the_read_lock),
+		cmocka_unit_test(what_is_given_back_after_control_ended_leaves_the_read_lock),
+		cmocka_unit_test(who_does_not_fetch_its_lock_lets_others_go_first),
+		cmocka_unit_test(who_gave_up_keeps_nobody_out),
+		cmocka_unit_test(waiters_move_with_control),
+		cmocka_unit_test(who_polls_hears_that_it_may_ask),
+		cmocka_unit_test(a_volume_of_before_has_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
