@@ -48,7 +48,7 @@ enum nfs4r_msg_type { /* wire values */
 	/* byte-range locks (locks 1 to 20), from protocol NFS4R_PROTOCOL_LOCKS on */
 	NFS4R_MSG_LOCK_READY = 30, /* an authority to the server of a client that waited: the lock is that client's now (locks 17) */
 	NFS4R_MSG_REQUEUE = 31, /* the same: this request does not wait here any more, ask anew (locks 20) */
-	NFS4R_MSG_LOCKS_OF = 32, /* an authority that has a gap to every member: which locks do your clients have there (locks 8)? */
+	NFS4R_MSG_LOCKS_OF = 32, /* an authority that has a gap to every member: which locks do your clients have there? */
 	NFS4R_MSG_LOCKS_LIST = 33, /* the answer: all of them, in pieces */
 };
 
@@ -127,7 +127,7 @@ struct nfs4r_file_lock_row { /* a lock, and of which file */
 	struct nfs4r_file_lock lock;
 };
 
-/* What a server controlled is in a gap (locks 8): locks may be held there that no authority knows of. */
+/* What a server controlled is in a gap: locks may be held there that no authority knows of. */
 struct nfs4r_gap {
 	nfs4r_server_id server;
 	uint64_t view; /* adopted number in which it began */
@@ -228,7 +228,7 @@ struct nfs4r_msg {
 		struct {
 			struct nfs4r_pid pid;
 			nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1]; /* index = server id */
-			uint32_t ngaps; /* over what is asked for, or below it (locks 11) */
+			uint32_t ngaps; /* over what is asked for, or below it */
 			bool more;
 			struct nfs4r_gap gaps[NFS4R_GAPS_MAX];
 		} ack;

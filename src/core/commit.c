@@ -40,6 +40,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 		if (e->parts[i].effect == NFS4R_EFF_LINKS && e->parts[i].nlink == 0)
 			control_abort_deleted(c, &e->parts[i].oid);
 	log_apply_committed(c, p);
+	locks_committed(c, e);
 	if (o)
 		ops_exec_committed(c, o);
 	log_apply_prefix(c, e->log);

@@ -780,7 +780,7 @@ struct nfs4r_lock_counts {
 	uint32_t files, ranges, waiting; /* as authority */
 	uint32_t own_ranges, own_waiting, own_ready; /* of this server's clients */
 	uint32_t returning; /* GIVEN_BACK */
-	uint32_t gaps; /* of what this server controls (locks 8) */
+	uint32_t gaps; /* of what this server controls */
 };
 void nfs4r_core_count_locks(const struct nfs4r_core *c, struct nfs4r_lock_counts *out);
 /* Ancestry table: count of @owner's controls strictly below @dir (section 8). */

@@ -225,7 +225,7 @@
 	X(F_LOCK_OLD_GRANT, "locks 5", "an answer counts although the server that gave it has started anew")                 \
 	X(F_LOCK_ROW_AGAIN, "locks 6", "what a file's row says of locks counts while the file is controlled")                \
 	X(F_UNLOCK_INCOMPLETE, "locks 15", "a lock is given back before what was written under it is complete")              \
-	X(F_LOCK_OVERTAKES, "locks 16", "a lock is asked for before its owner's unlock is confirmed")                        \
+	X(F_UNLOCK_ONCE, "locks 16", "an unlock that could not be delivered is forgotten")                                   \
 	X(F_LOCK_NOT_RESERVED, "locks 17", "a waiter is told of a lock that is not reserved for it")                         \
 	X(F_LOCK_NO_REQUEUE, "locks 20", "control ends, and who waits for a lock does not hear of it")
 

@@ -60,9 +60,10 @@ static void tell_ready(struct nfs4r_core *c, struct lock_wait *w)
 	w->ready = true;
 	if (w->heard)
 		return;
-	if (w->holder == c->self)
-		w->heard = locks_holder_ready(c, &w->oid, &w->lock, w->n);
-	else if (is_due(c, w->sent_ms)) {
+	if (w->holder == c->self) {
+		w->heard = true;
+		locks_holder_ready(c, &w->oid, &w->lock, w->n);
+	} else if (is_due(c, w->sent_ms)) {
 		w->sent_ms = c->now ? c->now : 1;
 		send(c, NFS4R_MSG_LOCK_READY, w->holder, &w->oid, &w->lock, w->n, w->inc);
 	}
@@ -76,19 +77,25 @@ static void tell_requeue(struct nfs4r_core *c, struct lock_requeue *q)
 	send(c, NFS4R_MSG_REQUEUE, q->to, &q->oid, &q->lock, q->n, q->inc);
 }
 
-void locks_requeue(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w)
+/* Its server asks anew. */
+void locks_say_requeue(struct nfs4r_core *c, const struct lock_wait *w)
 {
 	struct lock_requeue *q;
 
-	nfs4r_locks_cancel(locks_table(c), &f->oid, &w->lock, c->now);
 	if (w->holder == c->self) {
-		locks_holder_again(c, &f->oid, &w->lock, w->n);
+		locks_holder_again(c, &w->oid, &w->lock, w->n);
 	} else if (!FAULT(F_LOCK_NO_REQUEUE)) {
 		q = out_xcalloc(1, sizeof(*q));
-		*q = (struct lock_requeue){ .oid = f->oid, .lock = w->lock, .to = w->holder, .inc = w->inc, .n = w->n };
+		*q = (struct lock_requeue){ .oid = w->oid, .lock = w->lock, .to = w->holder, .inc = w->inc, .n = w->n };
 		DL_APPEND(c->locks.requeues, q);
 		tell_requeue(c, q);
 	}
+}
+
+void locks_requeue(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w)
+{
+	nfs4r_locks_cancel(locks_table(c), &f->oid, &w->lock, c->now);
+	locks_say_requeue(c, w);
 	locks_wait_drop(f, w);
 }
 
@@ -161,8 +168,14 @@ void locks_authority_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const st
 void locks_authority_timers(struct nfs4r_core *c)
 {
 	struct lock_requeue *q;
+	struct lock_file *f, *tmp;
+	struct lock_wait *w;
 
 	locks_serve(c);
+	HASH_ITER(hh, c->locks.files, f, tmp)
+		DL_FOREACH(f->waits, w)
+			if (w->ready && !w->heard)
+				tell_ready(c, w);
 	DL_FOREACH(c->locks.requeues, q)
 		tell_requeue(c, q);
 }
@@ -234,7 +247,7 @@ static enum nfs4r_status acquire(struct nfs4r_core *c, struct lock_file *f, stru
 }
 
 /* True: it waited here, or its lock was reserved for it. */
-static bool give_up(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_op *op)
+static bool abandon(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_op *op)
 {
 	struct lock_wait *w = wait_of(f, &op->lock.lock);
 
@@ -270,7 +283,7 @@ static void carry_out(struct nfs4r_core *c, struct lock_file *f, struct lock_par
 		locks_clear(c, f, &op->lock.lock);
 		break;
 	default:
-		op->lock.was_granted = !give_up(c, f, op) && op->lock.of && p->granted == op->lock.of;
+		op->lock.was_granted = !abandon(c, f, op) && op->lock.of && p->granted == op->lock.of;
 	}
 }
 

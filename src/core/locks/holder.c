@@ -200,15 +200,22 @@ bool locks_fetch(struct nfs4r_core *c, const struct nfs4r_op *op, enum nfs4r_sta
 {
 	struct lock_rec *r = rec_find(c, &op->obj, &op->lock.lock.owner);
 	struct lock_mine *m = r ? mine_find(r, &op->lock.lock) : NULL;
+	struct nfs4r_facts f;
 
 	if (!m)
 		return false;
+	control_is_known(c, &op->obj, &f);
+	if (f.known == NFS4R_DEAD) {
+		mine_drop(r, m);
+		rec_put(c, r);
+		return false;
+	}
 	if (m->ready) {
 		fetched(c, r, m);
 		*st = NFS4R_OK;
 		return true;
 	}
-	m->given_up = false;
+	m->abandoned = false;
 	*st = NFS4R_BLOCKED;
 	return op->lock.wait == NFS4R_LOCK_QUEUE && !m->polls;
 }
@@ -251,7 +258,7 @@ bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 		r = rec_get(c, &op->obj, &op->lock.lock.owner);
 		if (r->active && r->active != o)
 			return false;
-		if (!r->active && r->items && !FAULT(F_LOCK_OVERTAKES))
+		if (!r->active && r->items)
 			return false;
 		r->active = o;
 	}
@@ -261,7 +268,7 @@ bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 }
 
 /* What was given up while the request was under way. */
-static bool is_given_up(struct lock_rec *r, const struct nfs4r_lock *lock, uint64_t n)
+static bool is_abandoned(struct lock_rec *r, const struct nfs4r_lock *lock, uint64_t n)
 {
 	struct lock_item *i;
 	bool any = false;
@@ -310,12 +317,13 @@ static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 		client_has(c, r, op);
 		return;
 	}
-	if (is_given_up(r, lock, op->lock.n))
+	if (is_abandoned(r, lock, op->lock.n))
 		return;
 	if (st != NFS4R_OK && st != NFS4R_BLOCKED) {
-		if (m && (st == NFS4R_STALE || st == NFS4R_ORPHAN))
+		if (m && (st == NFS4R_STALE || st == NFS4R_ORPHAN)) {
+			note(c, NFS4R_ACT_LOCK_READY, &op->obj, lock, m->n); /* its client hears that the file is gone when it asks */
 			mine_drop(r, m);
-		else if (m && m->ask)
+		} else if (m && m->ask)
 			r->not_before = c->now + state_repeat_ms(c);
 		return;
 	}
@@ -330,12 +338,16 @@ static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 	m->ask = m->ready = false;
 	m->set = st == NFS4R_OK;
 	if (fresh && who == LOCKS_ASK) {
-		m->given_up = true;
+		m->abandoned = true;
 		wait_until(c, m);
 	}
 	if (st == NFS4R_OK) {
 		reserve(c, m);
 		note(c, NFS4R_ACT_LOCK_READY, &op->obj, lock, m->n);
+	} else if (r->early_n == m->n && r->early_ready) {
+		locks_holder_ready(c, &op->obj, lock, m->n);
+	} else if (r->early_n == m->n) {
+		locks_holder_again(c, &op->obj, lock, m->n);
 	}
 }
 
@@ -343,7 +355,7 @@ static void item_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 {
 	struct lock_item *i = r->items, *rest;
 
-	if (st == NFS4R_DELAY || st == NFS4R_NOT_PRIMARY || st == NFS4R_NOLCK) { /* the authority has not heard it, or could not */
+	if ((st == NFS4R_DELAY || st == NFS4R_NOT_PRIMARY || st == NFS4R_NOLCK) && !FAULT(F_UNLOCK_ONCE)) { /* the authority has not heard it, or could not */
 		r->not_before = c->now + state_repeat_ms(c);
 		return;
 	}
@@ -440,19 +452,27 @@ void locks_await_disk(struct nfs4r_core *c, bool wait)
 
 /* ---- what waits ---- */
 
-bool locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n)
+/* What comes of a LOCK may come before its answer. */
+static void early(struct lock_rec *r, uint64_t n, bool ready)
+{
+	r->early_n = n;
+	r->early_ready = ready;
+}
+
+void locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n)
 {
 	struct lock_rec *r = rec_find(c, oid, &lock->owner);
 	struct lock_mine *m = r ? mine_find(r, lock) : NULL;
 
-	if (r && r->active)
-		return false; /* the answer to its LOCK may come behind this */
+	if (r && r->active && (!m || m->n != n)) {
+		early(r, n, true);
+		return;
+	}
 	if (!m || m->n != n || m->ready)
-		return true; /* it was given up, which its authority will hear, or this is heard already */
+		return; /* it was given up, which its authority will hear, or this is heard already */
 	m->set = false;
 	reserve(c, m);
 	note(c, NFS4R_ACT_LOCK_READY, oid, lock, n);
-	return true;
 }
 
 /* Of a request that was told to be ready, too: control has ended, and it is among the ranges now. */
@@ -461,6 +481,10 @@ void locks_holder_again(struct nfs4r_core *c, const struct nfs4r_oid *oid, const
 	struct lock_rec *r = rec_find(c, oid, &lock->owner);
 	struct lock_mine *m = r ? mine_find(r, lock) : NULL;
 
+	if (r && r->active && (!m || m->n != n)) {
+		early(r, n, false);
+		return;
+	}
 	if (!m || m->n != n || m->ready)
 		return;
 	if (m->polls) {
@@ -481,8 +505,8 @@ void locks_holder_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		return; /* locks 5: it comes again, or does not count */
 	if (m->type == NFS4R_MSG_REQUEUE)
 		locks_holder_again(c, &m->lock_ready.oid, &m->lock_ready.lock, m->lock_ready.n);
-	else if (!locks_holder_ready(c, &m->lock_ready.oid, &m->lock_ready.lock, m->lock_ready.n))
-		return;
+	else
+		locks_holder_ready(c, &m->lock_ready.oid, &m->lock_ready.lock, m->lock_ready.n);
 	a = out_msg(c, m->type);
 	a->lock_ready = m->lock_ready;
 	a->lock_ready.heard = true;
@@ -511,8 +535,8 @@ static void reserve_over(struct nfs4r_core *c, struct lock_rec *r, struct lock_m
 {
 	m->ready = m->set = false;
 	item_add(c, r, NFS4R_OP_UNWAIT, &m->lock, m->n);
-	m->ask = !m->polls && !m->given_up;
-	if (!m->given_up)
+	m->ask = !m->polls && !m->abandoned;
+	if (!m->abandoned)
 		note(c, NFS4R_ACT_LOCK_AGAIN, &r->key.oid, &m->lock, m->n);
 	if (!m->ask)
 		mine_drop(r, m);
@@ -525,7 +549,7 @@ void locks_holder_timers(struct nfs4r_core *c)
 
 	for (r = c->locks.recs; r; r = r->hh.next) {
 		DL_FOREACH_SAFE(r->mine, m, tmp) {
-			if (!m->ready && !m->given_up)
+			if (!m->ready && !m->abandoned)
 				continue;
 			if (c->now >= m->until_ms)
 				reserve_over(c, r, m);

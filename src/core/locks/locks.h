@@ -41,6 +41,7 @@ void locks_holder_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struc
 
 /* outlive.c: what is held when control ends */
 void locks_claim_closes(struct nfs4r_core *c, struct claim *cl);
+void locks_committed(struct nfs4r_core *c, const struct nfs4r_entry *e);
 void locks_claim_released(struct nfs4r_core *c, struct claim *cl);
 
 /* table.c */

@@ -36,11 +36,12 @@ void locks_left(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn
 
 /* authority.c */
 void locks_serve(struct nfs4r_core *c); /* what is reserved by now */
+void locks_say_requeue(struct nfs4r_core *c, const struct lock_wait *w);
 void locks_requeue(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w); /* it waits no longer */
 void locks_wait_drop(struct lock_file *f, struct lock_wait *w);
 
 /* holder.c */
-bool locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n); /* true: that is known now */
+void locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n);
 void locks_holder_again(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n);
 
 #endif

@@ -46,6 +46,7 @@ struct lock_file { /* LT: the table of a file that an acting claim of this serve
 	struct nfs4r_oid oid;
 	uint32_t nranges, nrows; /* now, and in the row when it was loaded */
 	bool changed; /* since then */
+	bool leaves; /* control has ended, and an entry of the file is being executed: its list comes behind that. Nothing is decided here any more */
 	struct lock_wait *waits;
 	UT_hash_handle hh;
 };
@@ -79,7 +80,7 @@ struct lock_mine { /* a LOCK of a client that waits, or is ready and was not fet
 	bool polls, ready;
 	bool set; /* ready: it is among the ranges of the authority, and not only reserved */
 	bool ask; /* the authority has to be asked anew */
-	bool given_up; /* its client does not know that it waits, or has it: until_ms is when that ends */
+	bool abandoned; /* its client does not know that it waits, or has it: until_ms is when that ends */
 	struct lock_mine *prev, *next;
 };
 
@@ -89,6 +90,8 @@ struct lock_rec { /* an owner at a file that has something under way */
 	struct lock_item *items;
 	struct lock_mine *mine;
 	uint64_t not_before;
+	uint64_t early_n; /* READY (early_ready) or AGAIN came for this number before the answer to its LOCK */
+	bool early_ready;
 	UT_hash_handle hh;
 };
 

@@ -6,14 +6,14 @@
  * its row. A file without locks, now and in its row, has no entry. What is reserved for a waiter counts as held, since its client may have been told. All others that wait
  * are told to ask anew.
  *
- * Failure modes: the own log has ended, or its end is not known: nothing can be written, and what was granted is in a gap (locks 8). The file was removed: nothing is written.
+ * Failure modes: the own log has ended, or its end is not known: nothing can be written, and what was granted is in a gap. The file was removed: nothing is written.
  *
  * Invariants: after that the file is not in the table any more, so nothing is granted under a closing claim. A list is absolute: it says nothing of what was before.
  */
 #include "core/locks/locks_int.h"
 
 /* A read lock that is reserved does not take away what its owner may write there: perhaps it is never fetched. */
-static void hold_reserved(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w)
+static void list_reserved(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w)
 {
 	struct nfs4r_file_lock *v = out_xcalloc(NFS4R_LOCKS_LIST_MAX, sizeof(*v));
 	struct nfs4r_lock lock = w->lock;
@@ -21,6 +21,8 @@ static void hold_reserved(struct nfs4r_core *c, struct lock_file *f, struct lock
 	uint32_t n = locks_file_list(c, f, v);
 
 	p->granted = w->n;
+	if (!w->heard) /* whoever decides then answers that it has it */
+		locks_say_requeue(c, w);
 	nfs4r_locks_cancel(locks_table(c), &f->oid, &w->lock, c->now);
 	locks_wait_drop(f, w);
 	locks_set(c, f, &lock, NFS4R_LOCK_TRY, NULL, NULL);
@@ -38,7 +40,7 @@ static void end_waits(struct nfs4r_core *c, struct lock_file *f)
 		if (!w->ready)
 			locks_requeue(c, f, w);
 	while (f->waits)
-		hold_reserved(c, f, f->waits);
+		list_reserved(c, f, f->waits);
 }
 
 static void write_list(struct nfs4r_core *c, struct lock_file *f)
@@ -79,9 +81,23 @@ static bool can_write(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	return !c->halted && !not_recovered(c) && !state_is_ended(c, c->self) && !c->repair.state && control_is_known(c, oid, &facts);
 }
 
+/*
+ * Nothing says to a restart that this entry was begun. So it has to be in the tree within this step, or numbers behind it would lie behind a hole (log 4.5). The claim is not released before
+ * what is being executed under it has ended (control 5.1).
+ */
+static bool has_to_wait(const struct nfs4r_core *c, const struct lock_file *f)
+{
+	nfs4r_version v;
+
+	return log_last_assigned(c, &f->oid, &v);
+}
+
 static void leave(struct nfs4r_core *c, struct lock_file *f)
 {
 	end_waits(c, f);
+	f->leaves = has_to_wait(c, f);
+	if (f->leaves)
+		return;
 	if (f->changed && (f->nranges || (f->nrows && !FAULT(F_LOCK_EMPTY_LIST))) && can_write(c, &f->oid) && !FAULT(F_LOCK_NO_LIST))
 		write_list(c, f);
 	locks_file_drop(c, f);
@@ -113,17 +129,36 @@ void locks_claim_closes(struct nfs4r_core *c, struct claim *cl)
 	HASH_ITER(hh, c->locks.files, f, tmp) {
 		struct need n = { f->oid, NFS4R_SHALLOW, false };
 
-		if (control_claim_covers(c, cl, &n) && !goes_on(c, &f->oid) && !FAULT(F_LOCK_WHILE_CLOSING))
+		if (f->leaves || !control_claim_covers(c, cl, &n) || goes_on(c, &f->oid))
+			continue;
+		if (FAULT(F_LOCK_WHILE_CLOSING) && can_write(c, &f->oid))
+			write_list(c, f);
+		else
 			leave(c, f);
 	}
 }
 
-/* Without having closed: its log has ended. What it granted is known to nobody now (locks 8). */
+/* An entry of this server is in the tree, and its operation has not ended yet. */
+void locks_committed(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	struct lock_file *f;
+
+	for (uint32_t i = 0; i < e->nparts && c->locks.files; i++) {
+		f = locks_file_find(c, &e->parts[i].oid);
+		if (f && e->parts[i].effect == NFS4R_EFF_LINKS && !e->parts[i].nlink)
+			while (f->waits)
+				locks_requeue(c, f, f->waits); /* of a file that is gone */
+		if (f && f->leaves)
+			leave(c, f);
+	}
+}
+
+/* Without having closed: its log has ended. What it granted is known to nobody now. */
 void locks_claim_released(struct nfs4r_core *c, struct claim *cl)
 {
 	struct lock_file *f, *tmp;
 
 	HASH_ITER(hh, c->locks.files, f, tmp)
-		if (!goes_on(c, &f->oid) && !FAULT(F_LOCK_WHILE_CLOSING))
+		if (!control_own_acting_cover(c, &f->oid))
 			locks_file_drop(c, f);
 }

@@ -218,7 +218,7 @@ struct lock_file *locks_file_get(struct nfs4r_core *c, const struct nfs4r_oid *o
 		f = NULL;
 	}
 	if (f || is_leaving(c, oid))
-		return f;
+		return f && !f->leaves ? f : NULL;
 	f = out_xcalloc(1, sizeof(*f));
 	f->oid = *oid;
 	HASH_ADD(hh, c->locks.files, oid, sizeof(f->oid), f);

@@ -382,7 +382,7 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 static bool all_covered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
 {
 	for (uint32_t i = 0; i < nd->n; i++)
-		if (!control_own_cover(c, &nd->v[i], o, false))
+		if (!control_own_cover(c, &nd->v[i], o, false) && !(FAULT(F_LOCK_WHILE_CLOSING) && nfs4r_op_is_lock(o->op->type) && control_own_acting_cover(c, &nd->v[i].oid)))
 			return false;
 	return true;
 }

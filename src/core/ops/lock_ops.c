@@ -93,7 +93,7 @@ void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 	nfs4r_server_id holder;
 	uint64_t inc;
 
-	if (!is_won_on_disk(c, cl->own))
+	if (cl && !is_won_on_disk(c, cl->own)) /* NULL: F_LOCK_WHILE_CLOSING */
 		return;
 	of_remote(c, o, &holder, &inc);
 	switch (locks_request(c, o->op, holder, inc)) {
@@ -105,7 +105,7 @@ void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 	case LOCKS_DONE:
 		break;
 	}
-	if (own_may_close(cl->own) && o->op->type != NFS4R_OP_LOCK_TEST) { /* a request is use of the claim, a lock is not */
+	if (cl && own_may_close(cl->own) && o->op->type != NFS4R_OP_LOCK_TEST) { /* a request is use of the claim, a lock is not */
 		ops_pin(c, o, cl);
 		ops_unpin(c, o);
 	}

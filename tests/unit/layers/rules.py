@@ -8,16 +8,16 @@ import sys
 
 SOURCES = ("src", "FSAL_REPL", "tests")
 PAGES = "docs/protocol"
-HEADING = re.compile(r"^#{2,4} (Control|Log) (\d+(?:\.\d+)?[a-f]?)\b", re.M)
+HEADING = re.compile(r"^#{2,4} (Control|Log|Locks) (\d+(?:\.\d+)?[a-f]?)\b", re.M)
 NUMBER = r"\d+(?:\.\d+)?[a-f]?"
 # "control 4.5", "log 4.1, 4.5", "log 3.10-3.12", "Control 6.6, 6.7", "control 4 to 6"
-CITATION = re.compile(rf"\b(control|log) ((?:{NUMBER})(?:(?:, (?:and )?| and | to |-|/)(?:{NUMBER}))*)(?![\w.]*\w)", re.I)
+CITATION = re.compile(rf"\b(control|log|locks) ((?:{NUMBER})(?:(?:, (?:and )?| and | to |-|/)(?:{NUMBER}))*)(?![\w.]*\w)", re.I)
 # There is one form, so that a search for a rule finds all that speaks of it.
 OTHER_FORM = re.compile(r"\b(?:control|log) (?:sheet|sections?|rules?) \d|\([2-9]\.[1-9]\d?[a-f]?(?:[,;/] \d\.\d{1,2}[a-f]?)*[);:]", re.I)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 FILE_AND_NAME = re.compile(r"`((?:src|FSAL_REPL|tests|protocol|docs)/[\w./-]+)(?::([\w]+))?`")
 FAULT = re.compile(r"\bF_[0-9A-Z_]+\b")
-FAULT_ROW = re.compile(r"^\| (\d+) \| `(F_\w+)` \| (control|log) (\S+) \|", re.M)
+FAULT_ROW = re.compile(r"^\| (\d+) \| `(F_\w+)` \| (control|log|locks) (\S+) \|", re.M)
 MODE = re.compile(r"\bsim:([\w-]+)")
 
 
@@ -54,7 +54,7 @@ def citations(text):
     for m in CITATION.finditer(flat):
         what = m.group(1).lower()
         for n in numbers(m.group(2)):
-            if what == "log" and "." not in n:
+            if (what == "log" and "." not in n) or (what == "locks" and ("." in n or int(n) > 20)):  # "64 locks 64 bytes long"
                 continue
             yield what, n
 
@@ -98,7 +98,7 @@ def check_faults(root, page, have, bad):
     numbers_of = {}
     for path in ("src/core/fault.h", "src/store/fault.h"):
         number = 1
-        for first, name, what, n in re.findall(r'#define \w+FAULT_FIRST (\d+)|X\((F_\w+), "(control|log) (\S+)"', read(root, path)):
+        for first, name, what, n in re.findall(r'#define \w+FAULT_FIRST (\d+)|X\((F_\w+), "(control|log|locks) (\S+)"', read(root, path)):
             if first:
                 number = int(first)
                 continue

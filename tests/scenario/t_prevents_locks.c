@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The rules of byte-range locks (docs/protocol/locks.md), each with and without (see prevents.h). */
+#include "scenario/prevents.h"
+#include "scenario/trees.h"
+
+#include <stdlib.h>
+
+#include "lib/unit.h"
+
+static const struct nfs4r_versions with_locks = { NFS4R_PROTOCOL_LOCKS, NFS4R_PROTOCOL_LOCKS };
+
+/* A revoke that comes with a forward counts after @revoke_ms. */
+static struct nfs4r_oid begin(struct net *n, uint32_t revoke_ms)
+{
+	tree(n, "d/ d/f");
+	n->cfg.revoke_ms = revoke_ms;
+	for (nfs4r_server_id s = P; s <= S; s++)
+		n->s[s].protocol = with_locks;
+	net_retune(n);
+	return at(n, "d/f");
+}
+
+static struct nfs4r_lock byte(uint64_t who, uint64_t at)
+{
+	return (struct nfs4r_lock){ .owner = { .client = { who, 1 }, .owner = { 2, who } }, .type = NFS4R_LOCK_WRITE, .start = at, .last = at };
+}
+
+static struct client *lock_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)
+{
+	struct nfs4r_lock lock = byte(who, at);
+
+	return op_lock(n, s, f, &lock, NFS4R_LOCK_TRY);
+}
+
+static enum nfs4r_status try_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)
+{
+	return finish(n, lock_byte(n, s, f, who, at));
+}
+
+static void unlock_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)
+{
+	struct nfs4r_lock lock = byte(who, at);
+
+	op_unlock(n, s, f, &lock);
+}
+
+static struct client *wait_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)
+{
+	struct nfs4r_lock lock = byte(who, at);
+
+	return op_lock(n, s, f, &lock, NFS4R_LOCK_QUEUE);
+}
+
+static bool is_told(const struct net *n, nfs4r_server_id s)
+{
+	for (uint32_t i = 0; i < n->s[s].nnotes; i++)
+		if (n->s[s].notes[i].ready)
+			return true;
+	return false;
+}
+
+/* P's control of the file closes since Q wants it; another client of P comes meanwhile. */
+static bool nothing_is_granted_while_control_closes(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 0);
+	struct client *b, *c;
+
+	assert_int_equal(try_byte(n, P, &f, 1, 0), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	net_hold(n, Q, P, NFS4R_MSG_FORWARD);
+	n->s[Q].no_checkpoint = true; /* so it is not released yet */
+	c = lock_byte(n, Q, &f, 3, 10);
+	net_run(n, 2 * RTT(n));
+	b = lock_byte(n, P, &f, 2, 10);
+	net_run(n, RTT(n));
+	n->s[Q].no_checkpoint = false;
+	net_stable(n, Q);
+	net_pass(n);
+	net_run(n, 5000);
+	assert_true(b->done && c->done);
+	return !(b->op.status == NFS4R_OK && c->op.status == NFS4R_OK);
+}
+
+static bool the_next_knows_what_is_locked(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 0);
+
+	assert_int_equal(try_byte(n, P, &f, 1, 0), NFS4R_OK);
+	net_quiet(n);
+	return try_byte(n, Q, &f, 2, 0) == NFS4R_DENIED;
+}
+
+static bool what_was_given_back_is_free(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 0);
+
+	assert_int_equal(try_byte(n, P, &f, 1, 0), NFS4R_OK);
+	net_quiet(n);
+	unlock_byte(n, P, &f, 1, 0);
+	net_run(n, 1000);
+	net_quiet(n);
+	return try_byte(n, Q, &f, 2, 0) == NFS4R_OK;
+}
+
+static struct nfs4r_msg *copy_of(const struct nfs4r_msg *m)
+{
+	struct nfs4r_msg *c = malloc(sizeof(*c));
+
+	*c = *m;
+	c->op = malloc(sizeof(*c->op));
+	*c->op = *m->op;
+	return c;
+}
+
+/* An UNLOCK is doubled, and its copy comes when its owner has the lock again. */
+static bool a_late_unlock_takes_nothing_away(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+	struct nfs4r_msg *late;
+
+	assert_int_equal(try_byte(n, P, &f, 1, 50), NFS4R_OK); /* P is the authority */
+	assert_int_equal(try_byte(n, Q, &f, 2, 0), NFS4R_OK);
+	net_hold(n, Q, P, NFS4R_MSG_FORWARD);
+	unlock_byte(n, Q, &f, 2, 0);
+	assert_non_null(n->held);
+	late = copy_of(n->held->msg);
+	net_pass(n);
+	net_run(n, 2 * RTT(n));
+	assert_int_equal(try_byte(n, Q, &f, 2, 0), NFS4R_OK);
+	net_msg(n, Q, P, late);
+	nfs4r_msg_fini(late);
+	free(late);
+	net_run(n, RTT(n));
+	return try_byte(n, S, &f, 3, 0) == NFS4R_DENIED;
+}
+
+/* P grants, and has forgotten it before Q hears of it. */
+static bool an_answer_of_an_older_start_does_not_count(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+	enum nfs4r_status a;
+	struct client *b;
+
+	assert_int_equal(try_byte(n, P, &f, 1, 50), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	net_hold(n, P, Q, NFS4R_MSG_FORWARD_ANSWER);
+	b = lock_byte(n, Q, &f, 2, 0);
+	net_run(n, RTT(n));
+	assert_non_null(n->held);
+	net_hold(n, Q, P, NFS4R_MSG_FORWARD);
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, RTT(n));
+	a = try_byte(n, P, &f, 3, 0);
+	net_pass(n);
+	net_run(n, 5 * RTT(n));
+	return !(a == NFS4R_OK && b->done && b->op.status == NFS4R_OK);
+}
+
+/* The row says that it is locked; its authority knows better. */
+static bool the_table_counts_and_not_the_row(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+
+	assert_int_equal(try_byte(n, P, &f, 1, 0), NFS4R_OK);
+	net_quiet(n);
+	unlock_byte(n, P, &f, 1, 0);
+	net_run(n, 3 * RTT(n));
+	assert_true(acting(n, P, &f));
+	return try_byte(n, Q, &f, 2, 0) == NFS4R_OK;
+}
+
+/* S knows of P's deep control above the file, by which its readers do not go, and of nothing else. */
+static bool who_gets_the_lock_sees_what_was_written(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+	enum nfs4r_status b;
+
+	do_claim(n, P, "d", NFS4R_DEEP);
+	assert_int_equal(try_byte(n, P, &f, 1, 0), NFS4R_OK);
+	net_run(n, 2 * RTT(n));
+	net_drop(n, P, S, NFS4R_MSG_PROPOSE);
+	net_drop(n, P, S, NFS4R_MSG_ENTRIES);
+	assert_int_equal(finish(n, op_write(n, P, &f, "new", true)), NFS4R_OK);
+	unlock_byte(n, P, &f, 1, 0);
+	net_run(n, RTT(n));
+	b = try_byte(n, S, &f, 2, 0);
+	return !(b == NFS4R_OK && route(n, S, &f, false) == S);
+}
+
+/* Nobody can be asked when it is given back. */
+static bool an_unlock_is_said_until_it_is_heard(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 0);
+
+	assert_int_equal(try_byte(n, Q, &f, 1, 0), NFS4R_OK);
+	net_quiet(n);
+	net_crash(n, P);
+	net_run(n, 3000);
+	unlock_byte(n, Q, &f, 1, 0);
+	net_run(n, 3 * (uint64_t)n->cfg.op_wait_ms);
+	net_restart(n, P, true);
+	net_run(n, 10000);
+	return try_byte(n, S, &f, 2, 0) == NFS4R_OK;
+}
+
+static bool what_a_waiter_is_told_of_is_its_own(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+	enum nfs4r_status c;
+	struct client *b;
+
+	assert_int_equal(try_byte(n, P, &f, 1, 0), NFS4R_OK);
+	assert_int_equal(finish(n, wait_byte(n, Q, &f, 2, 0)), NFS4R_BLOCKED);
+	unlock_byte(n, P, &f, 1, 0);
+	net_run(n, RTT(n));
+	assert_true(is_told(n, Q));
+	c = try_byte(n, S, &f, 3, 0);
+	b = wait_byte(n, Q, &f, 2, 0);
+	return !(c == NFS4R_OK && finish(n, b) == NFS4R_OK);
+}
+
+static bool who_waits_is_not_forgotten_with_control(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 0);
+
+	assert_int_equal(try_byte(n, P, &f, 1, 0), NFS4R_OK);
+	assert_int_equal(finish(n, wait_byte(n, Q, &f, 2, 0)), NFS4R_BLOCKED);
+	net_run(n, 5000);
+	unlock_byte(n, P, &f, 1, 0);
+	net_run(n, 5000);
+	return is_told(n, Q);
+}
+
+static const struct prevents list[] = {
+	{ "locks 1: nothing is granted under control that closes", F_LOCK_WHILE_CLOSING, nothing_is_granted_while_control_closes },
+	{ "locks 2: the next authority knows what is locked", F_LOCK_NO_LIST, the_next_knows_what_is_locked },
+	{ "locks 3: what was given back is in no list", F_LOCK_EMPTY_LIST, what_was_given_back_is_free },
+	{ "locks 4: a late UNLOCK takes nothing away", F_LOCK_UNNUMBERED, a_late_unlock_takes_nothing_away },
+	{ "locks 5: an answer of an older start does not count", F_LOCK_OLD_GRANT, an_answer_of_an_older_start_does_not_count },
+	{ "locks 6: while a file is controlled its row is the past", F_LOCK_ROW_AGAIN, the_table_counts_and_not_the_row },
+	{ "locks 15: who gets a lock sees what was written before", F_UNLOCK_INCOMPLETE, who_gets_the_lock_sees_what_was_written },
+	{ "locks 16: an UNLOCK is said until it is heard", F_UNLOCK_ONCE, an_unlock_is_said_until_it_is_heard },
+	{ "locks 17: what a waiter is told of is reserved", F_LOCK_NOT_RESERVED, what_a_waiter_is_told_of_is_its_own },
+	{ "locks 20: who waits hears that control ends", F_LOCK_NO_REQUEUE, who_waits_is_not_forgotten_with_control },
+};
+
+int main(void)
+{
+	return prevents_main(list, sizeof(list) / sizeof(list[0]));
+}
