@@ -88,12 +88,14 @@ bool c_server(struct nfs4r_codec *c, nfs4r_server_id *id, bool may_be_nobody)
 	return true;
 }
 
-static bool c_status_known(uint32_t u)
+static bool c_status_known(const struct nfs4r_codec *c, uint32_t u)
 {
 	static const uint8_t known[] = { 0, 1, 2, 5, 6, 13, 17, 18, 20, 21, 22, 27,
 					 28, 30, 31, 63, 66, 69, 70, 71, 72, 73, 74, 75,
 					 100, 200, 201, 202, 203, 204, 205, 206, 207, 208, 209, 210 };
 
+	if (u >= NFS4R_DENIED && u <= NFS4R_NOLCK)
+		return c_since(c, NFS4R_PROTOCOL_LOCKS);
 	return u <= 210 && memchr(known, (int)u, sizeof(known));
 }
 
@@ -101,7 +103,7 @@ bool c_status(struct nfs4r_codec *c, enum nfs4r_status *st)
 {
 	uint32_t u = *st;
 
-	if (!c_u32(c, &u) || !c_check(c, c_status_known(u)))
+	if (!c_u32(c, &u) || !c_check(c, c_status_known(c, u)))
 		return false;
 	if (c_decoding(c))
 		*st = (enum nfs4r_status)u;

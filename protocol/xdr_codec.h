@@ -96,6 +96,12 @@ static inline bool c_since(const struct nfs4r_codec *c, uint32_t since)
 	return c->protocol >= since;
 }
 
+/* The same of what stands in journals, too, which are of no connection: they are of a disk format that has it. */
+static inline bool c_knows(const struct nfs4r_codec *c, uint32_t since)
+{
+	return !c->protocol || c->protocol >= since;
+}
+
 /* A value between lo and hi. */
 static inline bool c_range(struct nfs4r_codec *c, uint32_t *v, uint32_t lo, uint32_t hi)
 {
@@ -156,5 +162,15 @@ bool c_op_request(struct nfs4r_codec *c, struct nfs4r_op *op);
 bool c_op_answer(struct nfs4r_codec *c, struct nfs4r_op *op);
 bool c_read_request(struct nfs4r_codec *c, struct nfs4r_read *r);
 bool c_read_answer(struct nfs4r_codec *c, struct nfs4r_read *r);
+/* xdr_lock.c: since NFS4R_PROTOCOL_LOCKS, which the caller asks for; decoding into zeroed structs. */
+bool c_lock_list(struct nfs4r_codec *c, uint32_t *count, struct nfs4r_file_lock **locks); /* *locks is made when decoding, and is the caller's also on failure */
+bool c_client_effect(struct nfs4r_codec *c, struct nfs4r_part *p);
+bool c_client_list(struct nfs4r_codec *c, struct nfs4r_read *r);
+bool c_lock_request(struct nfs4r_codec *c, struct nfs4r_op *op);
+bool c_lock_answer(struct nfs4r_codec *c, struct nfs4r_op *op);
+bool c_gaps(struct nfs4r_codec *c, struct nfs4r_msg *m);
+bool c_lock_ready(struct nfs4r_codec *c, struct nfs4r_msg *m); /* and REQUEUE */
+bool c_locks_of(struct nfs4r_codec *c, struct nfs4r_msg *m);
+bool c_locks_list(struct nfs4r_codec *c, struct nfs4r_msg *m);
 
 #endif

@@ -60,6 +60,10 @@ static bool c_effect(struct nfs4r_codec *c, struct nfs4r_part *p)
 		return c_oid(c, &p->parent) && c_oid(c, &p->parent_from);
 	case NFS4R_EFF_ALLOC:
 		return c_u64(c, &p->off) && c_u64(c, &p->len) && c_bool(c, &p->punch);
+	case NFS4R_EFF_LOCKS:
+		return c_lock_list(c, &p->nlocks, &p->locks);
+	case NFS4R_EFF_CLIENT:
+		return c_client_effect(c, p);
 	default:
 		return c_fail(c, NFS4R_MALFORMED);
 	}
@@ -69,7 +73,7 @@ static bool c_part(struct nfs4r_codec *c, struct nfs4r_part *p)
 {
 	return c_oid(c, &p->oid) && c_u64(c, &p->before) && c_u64(c, &p->after) &&
 		c_i64(c, &p->ctime) && c_i64(c, &p->mtime) &&
-		c_range(c, &p->effect, NFS4R_EFF_NONE, NFS4R_EFF_ALLOC) && c_effect(c, p);
+		c_range(c, &p->effect, NFS4R_EFF_NONE, c_knows(c, NFS4R_PROTOCOL_LOCKS) ? NFS4R_EFF_CLIENT : NFS4R_EFF_ALLOC) && c_effect(c, p);
 }
 
 static bool c_joined(struct nfs4r_codec *c, struct nfs4r_joined *j)
@@ -100,7 +104,7 @@ bool c_applied(struct nfs4r_codec *c, nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1])
 static bool c_entry_head(struct nfs4r_codec *c, struct nfs4r_entry *e)
 {
 	if (!c_server(c, &e->log, false) || !c_u64(c, &e->lsn) || !c_check(c, e->lsn != 0) ||
-	    !c_u64(c, &e->view) || !c_range(c, &e->op, NFS4R_OP_CREATE, NFS4R_OP_CLAIM) ||
+	    !c_u64(c, &e->view) || !c_range(c, &e->op, NFS4R_OP_CREATE, c_knows(c, NFS4R_PROTOCOL_LOCKS) ? NFS4R_OP_CLIENT : NFS4R_OP_CLAIM) ||
 	    !c_request_id(c, &e->request) || !c_u64(c, &e->answered_below) ||
 	    !c_oid(c, &e->result) || !c_joined(c, &e->joined) ||
 	    !c_count(c, &e->nparts, NFS4R_PARTS_MAX, PART_MIN)) {

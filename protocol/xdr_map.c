@@ -50,7 +50,7 @@ static bool c_propose(struct nfs4r_codec *c, struct nfs4r_msg *m)
 
 static bool c_ack(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
-	return c_pid(c, &m->ack.pid) && c_applied(c, m->ack.applied);
+	return c_pid(c, &m->ack.pid) && c_applied(c, m->ack.applied) && (!c_since(c, NFS4R_PROTOCOL_LOCKS) || c_gaps(c, m));
 }
 
 static bool c_nack(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -431,12 +431,16 @@ static bool c_msg(struct nfs4r_codec *c, void *obj)
 		[NFS4R_MSG_SPACE] = c_space,
 		[NFS4R_MSG_HALTED] = c_halted,
 		[NFS4R_MSG_IDENTITIES] = c_identities,
+		[NFS4R_MSG_LOCK_READY] = c_lock_ready,
+		[NFS4R_MSG_REQUEUE] = c_lock_ready,
+		[NFS4R_MSG_LOCKS_OF] = c_locks_of,
+		[NFS4R_MSG_LOCKS_LIST] = c_locks_list,
 	};
 	struct nfs4r_msg *m = obj;
 
 	if (!c_u32(c, &m->type))
 		return false;
-	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_IDENTITIES) {
+	if (m->type < NFS4R_MSG_PROPOSE || m->type > (c_since(c, NFS4R_PROTOCOL_LOCKS) ? NFS4R_MSG_LOCKS_LIST : NFS4R_MSG_IDENTITIES)) {
 		if (c_decoding(c))
 			m->type = 0; /* nothing for fini to free */
 		return c_fail(c, NFS4R_MALFORMED);

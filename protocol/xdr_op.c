@@ -42,7 +42,10 @@ static bool c_cred(struct nfs4r_codec *c, struct nfs4r_cred *cred)
 
 static bool c_op_type(struct nfs4r_codec *c, struct nfs4r_op *op)
 {
-	return c_range(c, &op->type, NFS4R_OP_CREATE, NFS4R_OP_REMOVEXATTR);
+	bool locks = c_since(c, NFS4R_PROTOCOL_LOCKS);
+
+	return c_range(c, &op->type, NFS4R_OP_CREATE, locks ? NFS4R_OP_UNWAIT : NFS4R_OP_REMOVEXATTR) &&
+		c_check(c, op->type <= NFS4R_OP_REMOVEXATTR || nfs4r_op_is_lock(op->type));
 }
 
 bool c_op_request(struct nfs4r_codec *c, struct nfs4r_op *op)
@@ -62,7 +65,7 @@ bool c_op_request(struct nfs4r_codec *c, struct nfs4r_op *op)
 		return false;
 	return c_range(c, &op->xflags, NFS4R_XATTR_EITHER, NFS4R_XATTR_REPLACE) &&
 		c_bool(c, &op->stable) && c_bool(c, &op->under_open) &&
-		(!c_decoding(c) || c_shape(c, nfs4r_shape_of_request(op)));
+		(!c_since(c, NFS4R_PROTOCOL_LOCKS) || c_lock_request(c, op)) && (!c_decoding(c) || c_shape(c, nfs4r_shape_of_request(op)));
 }
 
 bool c_op_answer(struct nfs4r_codec *c, struct nfs4r_op *op)
@@ -72,7 +75,7 @@ bool c_op_answer(struct nfs4r_codec *c, struct nfs4r_op *op)
 		c_attrs(c, &op->post) && c_u64(c, &op->dir_before) && c_u64(c, &op->dir_after) &&
 		c_u64(c, &op->dir2_before) && c_u64(c, &op->dir2_after) && c_u64(c, &op->lsn) &&
 		c_server(c, &op->primary, true) && c_u64(c, &op->verifier) &&
-		(!c_decoding(c) || c_shape(c, nfs4r_shape_of_result(op)));
+		(!c_since(c, NFS4R_PROTOCOL_LOCKS) || c_lock_answer(c, op)) && (!c_decoding(c) || c_shape(c, nfs4r_shape_of_result(op)));
 }
 
 static bool c_read_name(struct nfs4r_codec *c, struct nfs4r_read *r)
@@ -103,12 +106,16 @@ static bool c_read_name(struct nfs4r_codec *c, struct nfs4r_read *r)
 	return true;
 }
 
+static bool c_read_type(struct nfs4r_codec *c, struct nfs4r_read *r)
+{
+	return c_range(c, &r->type, NFS4R_RD_GETATTR, c_since(c, NFS4R_PROTOCOL_LOCKS) ? NFS4R_RD_CLIENTS : NFS4R_RD_OIDS);
+}
+
 bool c_read_request(struct nfs4r_codec *c, struct nfs4r_read *r)
 {
-	return c_u64(c, &r->id) && c_range(c, &r->type, NFS4R_RD_GETATTR, NFS4R_RD_OIDS) &&
-		c_oid(c, &r->oid) && c_read_name(c, r) && c_u64(c, &r->offset) &&
+	return c_u64(c, &r->id) && c_read_type(c, r) && c_oid(c, &r->oid) && c_read_name(c, r) && c_u64(c, &r->offset) &&
 		c_u64(c, &r->length) && c_u64(c, &r->cookie) && c_bool(c, &r->copy) &&
-		c_check(c, r->copy || r->type != NFS4R_RD_OIDS);
+		c_check(c, r->copy || r->type < NFS4R_RD_OIDS);
 }
 
 static bool c_dirents(struct nfs4r_codec *c, struct nfs4r_read *r)
@@ -157,9 +164,9 @@ static bool c_row(struct nfs4r_codec *c, struct nfs4r_copy_row *r)
 
 bool c_read_answer(struct nfs4r_codec *c, struct nfs4r_read *r)
 {
-	return c_u64(c, &r->id) && c_range(c, &r->type, NFS4R_RD_GETATTR, NFS4R_RD_OIDS) &&
-		c_status(c, &r->status) && c_oid(c, &r->result) && c_attrs(c, &r->attrs) &&
+	return c_u64(c, &r->id) && c_read_type(c, r) && c_status(c, &r->status) && c_oid(c, &r->result) && c_attrs(c, &r->attrs) &&
 		c_opt_buf(c, &r->data, NFS4R_IO_MAX) && c_bool(c, &r->eof) &&
 		c_u64(c, &r->result_offset) && c_u64(c, &r->verifier) && c_dirents(c, r) &&
-		c_row(c, &r->row) && (!c_decoding(c) || c_shape(c, nfs4r_shape_of_answer(r)));
+		c_row(c, &r->row) &&
+		(!c_since(c, NFS4R_PROTOCOL_LOCKS) || (c_lock_list(c, &r->nlocks, &r->locks) && c_client_list(c, r))) && (!c_decoding(c) || c_shape(c, nfs4r_shape_of_answer(r)));
 }

@@ -50,6 +50,7 @@ void nfs4r_entry_put(struct nfs4r_entry *e)
 		free(p->linktext);
 		free(p->xname);
 		free(p->locks);
+		free(p->client);
 		nfs4r_buf_put(p->attrs.acl);
 	}
 	nfs4r_buf_put(e->payload);

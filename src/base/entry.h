@@ -7,6 +7,7 @@
 #define NFS4R_BASE_ENTRY_H
 
 #include "base/attrs.h"
+#include "base/client.h"
 #include "base/locks.h"
 
 enum nfs4r_depth { /* wire and disk values */
@@ -38,6 +39,7 @@ enum nfs4r_effect {
 	NFS4R_EFF_ALLOC = 9, /* off, len, punch */
 	NFS4R_EFF_INSTALL = 10, /* whole content; log 7.5, not issued yet */
 	NFS4R_EFF_LOCKS = 11, /* locks[]: all that are held of a file, whoever held which before (locks 3). Neither times nor attributes change */
+	NFS4R_EFF_CLIENT = 12, /* client, client_gone: of the server whose log it is (locks 7). The object is none (base/client.h) */
 };
 
 struct nfs4r_name_change {
@@ -52,6 +54,7 @@ struct nfs4r_name_change {
  *  create..      [0] object CREATE  [1] directory NAMES
  *  write/size/attrs/xattr/alloc     [0] the object
  *  lock                             [0] the object LOCKS
+ *  client                           [0] CLIENT
  *  link          [0] directory NAMES  [1] object LINKS (nlink + 1, multi, parent gained)
  *  unlink/rmdir  [0] directory NAMES  [1] object LINKS (nlink - 1 or 0 = dead, parent lost)
  *  rename        [0] source directory NAMES (both changes when it is also the target directory)
@@ -78,6 +81,8 @@ struct nfs4r_part {
 	bool xremove; /* XATTR: removal */
 	uint32_t nlocks;
 	struct nfs4r_file_lock *locks; /* LOCKS: nlocks of them, by first byte, owned by the entry; NULL: none is left */
+	struct nfs4r_client *client; /* CLIENT, owned by the entry; of one that is gone only its id counts */
+	bool client_gone;
 };
 
 struct nfs4r_joined { /* claim that comes with the entry; pid.server 0 = none */

@@ -25,6 +25,7 @@ static const char *const op_names[] = {
 	[NFS4R_OP_LOCK_TEST] = "lock test",
 	[NFS4R_OP_UNLOCK] = "unlock",
 	[NFS4R_OP_UNWAIT] = "unwait",
+	[NFS4R_OP_CLIENT] = "client",
 };
 
 static const char *const msg_names[] = {
@@ -141,6 +142,12 @@ void nfs4r_read_fini(struct nfs4r_read *r)
 	free(r->dirents);
 	r->dirents = NULL;
 	r->ndirents = 0;
+	free(r->locks);
+	r->locks = NULL;
+	r->nlocks = 0;
+	free(r->clients);
+	r->clients = NULL;
+	r->nclients = 0;
 }
 
 static void entries_fini(struct nfs4r_msg *m)
@@ -224,7 +231,7 @@ static uint64_t entry_memory(const struct nfs4r_entry *e)
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		const struct nfs4r_part *p = &e->parts[i];
 
-		bytes += p->nlocks * sizeof(*p->locks);
+		bytes += p->nlocks * sizeof(*p->locks) + (p->client ? sizeof(*p->client) : 0);
 		bytes += p->nnames * sizeof(*p->names) + buf_memory(p->attrs.acl);
 		bytes += p->linktext ? strlen(p->linktext) + 1 : 0;
 		bytes += p->xname ? strlen(p->xname) + 1 : 0;
@@ -242,7 +249,7 @@ uint64_t nfs4r_msg_memory(const struct nfs4r_msg *m)
 		return bytes + (m->op ? sizeof(*m->op) + buf_memory(m->op->data) + buf_memory(m->op->attrs.acl) + buf_memory(m->op->cred.groups) + (m->op->text ? strlen(m->op->text) + 1 : 0) : 0);
 	case NFS4R_MSG_READ:
 	case NFS4R_MSG_READ_ANSWER:
-		return bytes + (m->read ? sizeof(*m->read) + buf_memory(m->read->data) + m->read->ndirents * sizeof(*m->read->dirents) : 0);
+		return bytes + (m->read ? sizeof(*m->read) + buf_memory(m->read->data) + m->read->ndirents * sizeof(*m->read->dirents) + m->read->nlocks * sizeof(*m->read->locks) + m->read->nclients * sizeof(*m->read->clients) : 0);
 	case NFS4R_MSG_ENTRIES:
 		for (uint32_t i = 0; i < m->entries.n; i++)
 			bytes += sizeof(m->entries.entries[i]) + entry_memory(m->entries.entries[i]);

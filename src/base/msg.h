@@ -153,6 +153,7 @@ enum nfs4r_read_type {
 	NFS4R_RD_SEEK = 9, /* offset, length = 0 data, 1 hole -> offset, eof */
 	NFS4R_RD_LOOKUPP = 10, /* parent of a directory -> result oid */
 	NFS4R_RD_OIDS = 11, /* only with `copy`: objects in the order of their OIDs from oid (exclusive) on -> dirents without names; eof */
+	NFS4R_RD_CLIENTS = 12, /* only with `copy`: cookie = a server -> clients, the list of its clients (locks 7). Since NFS4R_PROTOCOL_LOCKS */
 };
 
 struct nfs4r_dirent {
@@ -198,6 +199,10 @@ struct nfs4r_read {
 	uint32_t ndirents;
 	struct nfs4r_dirent *dirents; /* owned */
 	struct nfs4r_copy_row row; /* answers with `copy` to GETATTR and READDIR, and to LISTXATTR, as it was after; status STALE: dead, UNKNOWN: not here yet */
+	uint32_t nlocks;
+	struct nfs4r_file_lock *locks; /* answers with `copy` to GETATTR of a file: the list that belongs to the row (locks 6); owned */
+	uint32_t nclients;
+	struct nfs4r_client_entry *clients; /* CLIENTS; owned */
 	nfs4r_server_id server; /* who answered; set by the asking engine, not on the wire */
 };
 

@@ -36,6 +36,7 @@ enum nfs4r_op_type { /* wire and disk values */
 	NFS4R_OP_LOCK_TEST = 18, /* OK: free. DENIED: conflict */
 	NFS4R_OP_UNLOCK = 19, /* lock.type does not matter. A client's is done at once, always with OK; the rest happens behind it (locks 16) */
 	NFS4R_OP_UNWAIT = 20, /* lock as in the LOCK that waits, or is ready and was not fetched. As UNLOCK */
+	NFS4R_OP_CLIENT = 21, /* only in entries: a client of the log's server begins, or is gone (locks 7) */
 };
 
 enum nfs4r_xattr_flags {

@@ -7,8 +7,9 @@
  * Invariants: an entry that passes is applied without a look at whether a part, a name, a text or a parent is there. core/ops/entry_build.c and core/recovery/fuzzy.c
  * make no other entries (tests/sim checks each), and the engine takes no operation of a client that would (nfs4r_op_fits).
  */
-#include "base/shape.h"
+#include <stdlib.h>
 
+#include "base/shape.h"
 #include "base/xattr.h"
 
 #define MAJOR_MAX 0xfffu
@@ -46,6 +47,7 @@ static const struct pattern {
 	{ NFS4R_OP_SETXATTR, { NFS4R_EFF_XATTR } },
 	{ NFS4R_OP_REMOVEXATTR, { NFS4R_EFF_XATTR } },
 	{ NFS4R_OP_LOCK, { NFS4R_EFF_LOCKS } },
+	{ NFS4R_OP_CLIENT, { NFS4R_EFF_CLIENT } },
 };
 
 #define NPATTERNS (sizeof(patterns) / sizeof(patterns[0]))
@@ -219,6 +221,52 @@ static const char *xattr_shape(const struct nfs4r_entry *e)
 	return p->xremove != (e->op == NFS4R_OP_REMOVEXATTR) ? "the attribute is set by a removal, or removed by a setting" : NULL;
 }
 
+/* By owner, and of one owner as in the list. */
+static int by_owner(const void *a, const void *b, void *list)
+{
+	const struct nfs4r_file_lock *locks = list;
+	uint16_t i = *(const uint16_t *)a, j = *(const uint16_t *)b;
+	int d = memcmp(&locks[i].lock.owner, &locks[j].lock.owner, sizeof(locks[i].lock.owner));
+
+	return d ? d : (i > j) - (i < j);
+}
+
+const char *nfs4r_shape_of_locks(const struct nfs4r_file_lock *locks, uint32_t n)
+{
+	uint16_t at[NFS4R_LOCKS_LIST_MAX];
+
+	if (n > NFS4R_LOCKS_LIST_MAX)
+		return "there are too many locks";
+	for (uint32_t i = 0; i < n; i++) {
+		const struct nfs4r_lock *l = &locks[i].lock;
+
+		at[i] = (uint16_t)i;
+		if ((l->type != NFS4R_LOCK_READ && l->type != NFS4R_LOCK_WRITE) || l->start > l->last || !locks[i].holder || locks[i].holder > NFS4R_SERVERS_MAX)
+			return "a lock has no type, no range or no server";
+		if (i && l->start < locks[i - 1].lock.start)
+			return "the locks are not in order";
+	}
+	if (n)
+		qsort_r(at, n, sizeof(at[0]), by_owner, (void *)(uintptr_t)locks);
+	for (uint32_t i = 1; i < n; i++) {
+		const struct nfs4r_lock *l = &locks[at[i]].lock, *before = &locks[at[i - 1]].lock;
+
+		if (memcmp(&l->owner, &before->owner, sizeof(l->owner)) == 0 && l->start <= before->last)
+			return "two locks of one owner overlap";
+	}
+	return NULL;
+}
+
+static const char *client_shape(const struct nfs4r_entry *e)
+{
+	const struct nfs4r_part *p = &e->parts[0];
+	struct nfs4r_oid list = nfs4r_client_list_oid(e->log);
+
+	if (!p->client || !(p->client->id[0] || p->client->id[1]))
+		return "no client";
+	return nfs4r_oid_eq(&p->oid, &list) ? NULL : "the client is of another server than the log";
+}
+
 static const char *file_shape(const struct nfs4r_entry *e)
 {
 	const struct nfs4r_part *p = &e->parts[0];
@@ -232,6 +280,10 @@ static const char *file_shape(const struct nfs4r_entry *e)
 		if (!is_extent(p->off, p->len) || p->len == 0)
 			return "the offset or length of the space is too large, or the length is 0";
 		return p->punch != (e->op == NFS4R_OP_DEALLOCATE) ? "the operation and the entry differ in space and hole" : NULL;
+	case NFS4R_EFF_LOCKS:
+		return nfs4r_shape_of_locks(p->locks, p->nlocks);
+	case NFS4R_EFF_CLIENT:
+		return client_shape(e);
 	default:
 		return xattr_shape(e);
 	}
@@ -335,6 +387,11 @@ const char *nfs4r_shape_of_entry(const struct nfs4r_entry *e)
 
 /* ---- operations ------------------------------------------------------------------------------------ */
 
+static bool is_forwarded(uint32_t type)
+{
+	return (type >= NFS4R_OP_CREATE && type <= NFS4R_OP_REMOVEXATTR) || nfs4r_op_is_lock(type);
+}
+
 /* Only MKNOD has to say it. */
 static bool has_type(const struct nfs4r_op *op)
 {
@@ -378,7 +435,7 @@ const char *nfs4r_shape_of_request(const struct nfs4r_op *op)
 	bool names = op->type == NFS4R_OP_SETXATTR || op->type == NFS4R_OP_REMOVEXATTR;
 	const char *why;
 
-	if (op->type < NFS4R_OP_CREATE || op->type > NFS4R_OP_REMOVEXATTR)
+	if (!is_forwarded(op->type))
 		return "the operation cannot be forwarded";
 	if (bytes != (op->data != NULL))
 		return bytes ? "its bytes are missing" : "it has bytes";
@@ -398,7 +455,7 @@ const char *nfs4r_shape_of_request(const struct nfs4r_op *op)
 
 const char *nfs4r_shape_of_result(const struct nfs4r_op *op)
 {
-	if (op->type < NFS4R_OP_CREATE || op->type > NFS4R_OP_REMOVEXATTR)
+	if (!is_forwarded(op->type))
 		return "the operation cannot be forwarded";
 	if (op->status == NFS4R_OK && makes(op->type) && (nfs4r_oid_is_zero(&op->result) || !is_made_by(op->type, op->result_type)))
 		return "the created object is missing or has another type";
@@ -489,7 +546,11 @@ static const char *ok_shape(const struct nfs4r_read *r)
 const char *nfs4r_shape_of_answer(const struct nfs4r_read *r)
 {
 	if (r->status != NFS4R_OK)
-		return r->data || r->ndirents ? "a failure carries bytes or names" : NULL;
+		return r->data || r->ndirents || r->nlocks || r->nclients ? "a failure carries bytes, names, locks or clients" : NULL;
+	if (r->nlocks && (r->type != NFS4R_RD_GETATTR || r->row.type != NFS4R_TYPE_FILE))
+		return "locks without the row of their file";
+	if (r->nclients && r->type != NFS4R_RD_CLIENTS)
+		return "it has clients";
 	if (!is_size(&r->attrs))
 		return "its size is too large";
 	return ok_shape(r);
@@ -511,6 +572,9 @@ const char *nfs4r_shape_of_answer_to(const struct nfs4r_read *asked, const struc
 		return "the objects start before the requested one";
 	if (r->row.version == 0 && asked->copy && (r->type == NFS4R_RD_GETATTR || r->type == NFS4R_RD_READDIR || r->type == NFS4R_RD_LISTXATTR))
 		return "its row is missing";
+	for (uint32_t i = 0; i < r->nclients; i++)
+		if (r->clients[i].server != asked->cookie)
+			return "a client is of another server than was asked for";
 	return NULL;
 }
 

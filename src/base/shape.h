@@ -15,6 +15,8 @@
  * absent (it is read back), never longer than the operation.
  */
 const char *nfs4r_shape_of_entry(const struct nfs4r_entry *e);
+/* All locks of one file, as entries and copies list them: by first byte, ranges of one owner disjoint. @n: at most NFS4R_LOCKS_LIST_MAX. */
+const char *nfs4r_shape_of_locks(const struct nfs4r_file_lock *locks, uint32_t n);
 /* A forwarded operation. CLOSE, ADOPT and CLAIM are never forwarded. */
 const char *nfs4r_shape_of_request(const struct nfs4r_op *op);
 /* The answer to one. */

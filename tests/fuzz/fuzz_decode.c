@@ -103,9 +103,9 @@ static int try_decode(const struct vector *v, const uint8_t *b, size_t len, stru
 
 	switch (v->kind) {
 	case VECTOR_MSG:
-		if (nfs4r_msg_decode(b, len, NFS4R_PROTOCOL_VERSION, m, &why) != NFS4R_OK)
+		if (nfs4r_msg_decode(b, len, v->protocol, m, &why) != NFS4R_OK)
 			return 0;
-		check_same(nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION), b, len);
+		check_same(nfs4r_msg_encode(m, v->protocol), b, len);
 		nfs4r_msg_fini(m);
 		return 1;
 	case VECTOR_JOURNAL:

@@ -323,10 +323,18 @@ static void copy_answer(struct nfs4r_read *to, struct nfs4r_read *from)
 	to->ndirents = from->ndirents;
 	to->dirents = from->dirents;
 	to->row = from->row;
+	to->nlocks = from->nlocks;
+	to->locks = from->locks;
+	to->nclients = from->nclients;
+	to->clients = from->clients;
 	from->attrs.acl = NULL;
 	from->data = NULL;
 	from->dirents = NULL;
 	from->ndirents = 0;
+	from->locks = NULL;
+	from->nlocks = 0;
+	from->clients = NULL;
+	from->nclients = 0;
 }
 
 static void ask_again(struct nfs4r_engine *eng, void *arg)

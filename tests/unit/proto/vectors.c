@@ -910,55 +910,326 @@ static void make_padding(void *p)
 	m->opaque = bytes(9, 0x40);
 }
 
+/* ---- locks, since protocol 10 ---- */
+
+static void set_lock(struct nfs4r_lock *l, uint8_t owner, enum nfs4r_lock_type type, uint64_t start, uint64_t last)
+{
+	for (int i = 0; i < 2; i++) {
+		l->owner.client[i] = 0x0101010101010100 * owner + (uint64_t)i;
+		l->owner.owner[i] = 0x0202020202020200 * owner + (uint64_t)i;
+	}
+	l->type = type;
+	l->start = start;
+	l->last = last;
+}
+
+static void set_file_lock(struct nfs4r_file_lock *l, uint8_t owner, enum nfs4r_lock_type type, uint64_t start, uint64_t last)
+{
+	set_lock(&l->lock, owner, type, start, last);
+	l->holder = owner;
+	l->inc = 0x1020304050607080 + owner;
+	l->n = 0x8070605040302010 + owner;
+}
+
+/* Two owners, one with two ranges, and a range up to the end. */
+static void set_locks(struct nfs4r_file_lock *l)
+{
+	set_file_lock(&l[0], 1, NFS4R_LOCK_READ, 0, 9);
+	set_file_lock(&l[1], 2, NFS4R_LOCK_READ, 5, 5);
+	set_file_lock(&l[2], 1, NFS4R_LOCK_WRITE, 10, UINT64_MAX);
+}
+
+static void set_client(struct nfs4r_client *k, uint64_t first)
+{
+	k->id[0] = first;
+	k->id[1] = 0x99aabbccddeeff00;
+	k->minor = 2;
+	strcpy(k->name, "Linux NFSv4.2 host");
+	strcpy(k->address, "192.0.2.7");
+}
+
+static void set_gap(struct nfs4r_gap *g, nfs4r_server_id server)
+{
+	g->server = server;
+	g->view = 131;
+	g->inc = 0x0908070605040302;
+}
+
+static void make_ack_gaps(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	make_ack(p);
+	m->ack.ngaps = 2;
+	set_gap(&m->ack.gaps[0], 2);
+	set_gap(&m->ack.gaps[1], 7);
+	m->ack.gaps[1].inc = 0;
+	m->ack.more = true;
+}
+
+static void set_lock_op(struct nfs4r_msg *m, uint32_t msg, uint32_t type)
+{
+	m->type = msg;
+	m->op = calloc(1, sizeof(*m->op));
+	m->op->type = type;
+	set_request(&m->op->id);
+	m->op->lock.view = 195;
+	m->op->lock.inc = 0x1112131415161718;
+}
+
+static void make_forward_lock(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	set_lock_op(m, NFS4R_MSG_FORWARD, NFS4R_OP_LOCK);
+	m->op->obj = oid(3, 4, 5);
+	m->op->answered_below = 900;
+	set_lock(&m->op->lock.lock, 3, NFS4R_LOCK_WRITE, 100, 199);
+	m->op->lock.wait = NFS4R_LOCK_QUEUE;
+	m->op->lock.reclaim = true;
+	m->op->lock.n = 77;
+}
+
+static void make_forward_unwait(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	set_lock_op(m, NFS4R_MSG_FORWARD, NFS4R_OP_UNWAIT);
+	m->op->obj = oid(3, 4, 5);
+	set_lock(&m->op->lock.lock, 3, NFS4R_LOCK_WRITE, 100, 199);
+	m->op->lock.n = 78;
+	m->op->lock.of = 77;
+}
+
+static void make_forward_answer_lock(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	set_lock_op(m, NFS4R_MSG_FORWARD_ANSWER, NFS4R_OP_LOCK);
+	m->op->status = NFS4R_BLOCKED;
+	set_file_lock(&m->op->lock.conflict, 4, NFS4R_LOCK_READ, 150, 150);
+}
+
+static void make_forward_answer_unwait(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	set_lock_op(m, NFS4R_MSG_FORWARD_ANSWER, NFS4R_OP_UNWAIT);
+	m->op->lock.was_granted = true;
+}
+
+static void make_read_clients(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_READ;
+	m->read = calloc(1, sizeof(*m->read));
+	m->read->id = 33;
+	m->read->type = NFS4R_RD_CLIENTS;
+	m->read->cookie = 4;
+	m->read->copy = true;
+}
+
+static void make_read_answer_clients(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_READ_ANSWER;
+	m->read = calloc(1, sizeof(*m->read));
+	m->read->id = 33;
+	m->read->type = NFS4R_RD_CLIENTS;
+	m->read->nclients = 2;
+	m->read->clients = calloc(2, sizeof(*m->read->clients));
+	for (uint32_t i = 0; i < 2; i++) {
+		m->read->clients[i].server = 4;
+		m->read->clients[i].lsn = 600 + i;
+		set_client(&m->read->clients[i].client, i + 1);
+	}
+}
+
+static void make_read_answer_locks(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	make_read_answer_row(p);
+	m->read->type = NFS4R_RD_GETATTR;
+	m->read->attrs.mask = NFS4R_ATTR_TYPE;
+	m->read->attrs.type = m->read->row.type = NFS4R_TYPE_FILE;
+	m->read->nlocks = 3;
+	m->read->locks = calloc(3, sizeof(*m->read->locks));
+	set_locks(m->read->locks);
+}
+
+static void entry_locks(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_head(e, lsn, NFS4R_OP_LOCK, 1);
+	e->parts[0].effect = NFS4R_EFF_LOCKS;
+	nfs4r_part_locks(&e->parts[0], 3);
+	set_locks(e->parts[0].locks);
+}
+
+static void entry_no_locks(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_head(e, lsn, NFS4R_OP_LOCK, 1);
+	e->parts[0].effect = NFS4R_EFF_LOCKS;
+}
+
+static void entry_client(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_head(e, lsn, NFS4R_OP_CLIENT, 1);
+	e->parts[0].oid = nfs4r_client_list_oid(e->log);
+	e->parts[0].effect = NFS4R_EFF_CLIENT;
+	e->parts[0].client = calloc(1, sizeof(*e->parts[0].client));
+	set_client(e->parts[0].client, 1);
+}
+
+static void entry_client_gone(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_client(e, lsn);
+	e->parts[0].client_gone = true;
+	memset(e->parts[0].client->name, 0, sizeof(e->parts[0].client->name));
+	memset(e->parts[0].client->address, 0, sizeof(e->parts[0].client->address));
+}
+
+static void make_entries_locks(void *p)
+{
+	static void (*const make[])(struct nfs4r_entry *, nfs4r_lsn) = { entry_locks, entry_no_locks, entry_client, entry_client_gone };
+	const uint32_t n = sizeof(make) / sizeof(make[0]);
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_ENTRIES;
+	m->entries.log = 2;
+	m->entries.end = 1000;
+	m->entries.n = n;
+	m->entries.entries = calloc(n, sizeof(*m->entries.entries));
+	for (uint32_t i = 0; i < n; i++) {
+		m->entries.entries[i] = nfs4r_entry_new();
+		make[i](m->entries.entries[i], 500 + i);
+	}
+}
+
+static void make_lock_ready(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_LOCK_READY;
+	m->lock_ready.oid = oid(2, 3, 9);
+	set_lock(&m->lock_ready.lock, 5, NFS4R_LOCK_WRITE, 7, 8);
+	m->lock_ready.n = 1;
+	m->lock_ready.view = 2;
+	m->lock_ready.inc = 3;
+	m->lock_ready.to_inc = 4;
+}
+
+static void make_requeue(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	make_lock_ready(p);
+	m->type = NFS4R_MSG_REQUEUE;
+	m->lock_ready.heard = true;
+}
+
+static void make_locks_of(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_LOCKS_OF;
+	set_gap(&m->locks_of.gap, 3);
+}
+
+static void make_locks_list(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_LOCKS_LIST;
+	set_gap(&m->locks_list.gap, 3);
+	m->locks_list.offset = 1024;
+	m->locks_list.last = true;
+	m->locks_list.n = 2;
+	m->locks_list.rows = calloc(2, sizeof(*m->locks_list.rows));
+	for (uint32_t i = 0; i < 2; i++) {
+		m->locks_list.rows[i].oid = oid(2, 3, 9 + i);
+		set_file_lock(&m->locks_list.rows[i].lock, (uint8_t)(6 + i), NFS4R_LOCK_READ, i, 10 + i);
+	}
+}
+
+static void make_journal_locks(void *p)
+{
+	entry_locks(p, 700);
+}
+
+static void make_journal_client(void *p)
+{
+	entry_client(p, 701);
+}
+
 const struct vector vectors[] = {
-	{ "propose", VECTOR_MSG, make_propose },
-	{ "ack", VECTOR_MSG, make_ack },
-	{ "nack", VECTOR_MSG, make_nack },
-	{ "release", VECTOR_MSG, make_release },
-	{ "released", VECTOR_MSG, make_released },
-	{ "closing", VECTOR_MSG, make_closing },
-	{ "revoke", VECTOR_MSG, make_revoke },
-	{ "forward_rename", VECTOR_MSG, make_forward_rename },
-	{ "forward_write", VECTOR_MSG, make_forward_write },
-	{ "forward_setxattr", VECTOR_MSG, make_forward_setxattr },
-	{ "forward_create", VECTOR_MSG, make_forward_create },
-	{ "forward_answer", VECTOR_MSG, make_forward_answer },
-	{ "read_lookup", VECTOR_MSG, make_read_lookup },
-	{ "read_answer_data", VECTOR_MSG, make_read_answer_data },
-	{ "read_answer_dirents", VECTOR_MSG, make_read_answer_dirents },
-	{ "read_oids", VECTOR_MSG, make_read_oids },
-	{ "read_answer_oids", VECTOR_MSG, make_read_answer_oids },
-	{ "read_answer_row", VECTOR_MSG, make_read_answer_row },
-	{ "positions", VECTOR_MSG, make_positions },
-	{ "entries", VECTOR_MSG, make_entries },
-	{ "pull", VECTOR_MSG, make_pull },
-	{ "verify", VECTOR_MSG, make_verify },
-	{ "verify_answer", VECTOR_MSG, make_verify_answer },
-	{ "heartbeat", VECTOR_MSG, make_heartbeat },
-	{ "heartbeat_joining", VECTOR_MSG, make_heartbeat_joining },
-	{ "grant", VECTOR_MSG, make_grant },
-	{ "prepare", VECTOR_MSG, make_prepare },
-	{ "promise", VECTOR_MSG, make_promise },
-	{ "accept", VECTOR_MSG, make_accept },
-	{ "accepted", VECTOR_MSG, make_accepted },
-	{ "view", VECTOR_MSG, make_view },
-	{ "join", VECTOR_MSG, make_join },
-	{ "joinrows", VECTOR_MSG, make_joinrows },
-	{ "joinrows_none", VECTOR_MSG, make_joinrows_none },
-	{ "joined", VECTOR_MSG, make_joined },
-	{ "space", VECTOR_MSG, make_space },
-	{ "space_unknown", VECTOR_MSG, make_space_unknown },
-	{ "halted", VECTOR_MSG, make_halted },
-	{ "identities", VECTOR_MSG, make_identities },
-	{ "journal_symlink", VECTOR_JOURNAL, make_journal_symlink },
-	{ "journal_write", VECTOR_JOURNAL, make_journal_write },
-	{ "hello", VECTOR_TRANSPORT, make_hello },
-	{ "refused", VECTOR_TRANSPORT, make_refused },
-	{ "keepalive", VECTOR_TRANSPORT, make_keepalive },
-	{ "token", VECTOR_TRANSPORT, make_token },
-	{ "number", VECTOR_TRANSPORT, make_number },
-	{ "taken", VECTOR_TRANSPORT, make_taken },
-	{ "padding", VECTOR_TRANSPORT, make_padding },
-	{ "keys", VECTOR_TRANSPORT, make_keys },
+	{ "propose", VECTOR_MSG, make_propose, NFS4R_PROTOCOL_FIRST },
+	{ "ack", VECTOR_MSG, make_ack, NFS4R_PROTOCOL_FIRST },
+	{ "nack", VECTOR_MSG, make_nack, NFS4R_PROTOCOL_FIRST },
+	{ "release", VECTOR_MSG, make_release, NFS4R_PROTOCOL_FIRST },
+	{ "released", VECTOR_MSG, make_released, NFS4R_PROTOCOL_FIRST },
+	{ "closing", VECTOR_MSG, make_closing, NFS4R_PROTOCOL_FIRST },
+	{ "revoke", VECTOR_MSG, make_revoke, NFS4R_PROTOCOL_FIRST },
+	{ "forward_rename", VECTOR_MSG, make_forward_rename, NFS4R_PROTOCOL_FIRST },
+	{ "forward_write", VECTOR_MSG, make_forward_write, NFS4R_PROTOCOL_FIRST },
+	{ "forward_setxattr", VECTOR_MSG, make_forward_setxattr, NFS4R_PROTOCOL_FIRST },
+	{ "forward_create", VECTOR_MSG, make_forward_create, NFS4R_PROTOCOL_FIRST },
+	{ "forward_answer", VECTOR_MSG, make_forward_answer, NFS4R_PROTOCOL_FIRST },
+	{ "read_lookup", VECTOR_MSG, make_read_lookup, NFS4R_PROTOCOL_FIRST },
+	{ "read_answer_data", VECTOR_MSG, make_read_answer_data, NFS4R_PROTOCOL_FIRST },
+	{ "read_answer_dirents", VECTOR_MSG, make_read_answer_dirents, NFS4R_PROTOCOL_FIRST },
+	{ "read_oids", VECTOR_MSG, make_read_oids, NFS4R_PROTOCOL_FIRST },
+	{ "read_answer_oids", VECTOR_MSG, make_read_answer_oids, NFS4R_PROTOCOL_FIRST },
+	{ "read_answer_row", VECTOR_MSG, make_read_answer_row, NFS4R_PROTOCOL_FIRST },
+	{ "positions", VECTOR_MSG, make_positions, NFS4R_PROTOCOL_FIRST },
+	{ "entries", VECTOR_MSG, make_entries, NFS4R_PROTOCOL_FIRST },
+	{ "pull", VECTOR_MSG, make_pull, NFS4R_PROTOCOL_FIRST },
+	{ "verify", VECTOR_MSG, make_verify, NFS4R_PROTOCOL_FIRST },
+	{ "verify_answer", VECTOR_MSG, make_verify_answer, NFS4R_PROTOCOL_FIRST },
+	{ "heartbeat", VECTOR_MSG, make_heartbeat, NFS4R_PROTOCOL_FIRST },
+	{ "heartbeat_joining", VECTOR_MSG, make_heartbeat_joining, NFS4R_PROTOCOL_FIRST },
+	{ "grant", VECTOR_MSG, make_grant, NFS4R_PROTOCOL_FIRST },
+	{ "prepare", VECTOR_MSG, make_prepare, NFS4R_PROTOCOL_FIRST },
+	{ "promise", VECTOR_MSG, make_promise, NFS4R_PROTOCOL_FIRST },
+	{ "accept", VECTOR_MSG, make_accept, NFS4R_PROTOCOL_FIRST },
+	{ "accepted", VECTOR_MSG, make_accepted, NFS4R_PROTOCOL_FIRST },
+	{ "view", VECTOR_MSG, make_view, NFS4R_PROTOCOL_FIRST },
+	{ "join", VECTOR_MSG, make_join, NFS4R_PROTOCOL_FIRST },
+	{ "joinrows", VECTOR_MSG, make_joinrows, NFS4R_PROTOCOL_FIRST },
+	{ "joinrows_none", VECTOR_MSG, make_joinrows_none, NFS4R_PROTOCOL_FIRST },
+	{ "joined", VECTOR_MSG, make_joined, NFS4R_PROTOCOL_FIRST },
+	{ "space", VECTOR_MSG, make_space, NFS4R_PROTOCOL_FIRST },
+	{ "space_unknown", VECTOR_MSG, make_space_unknown, NFS4R_PROTOCOL_FIRST },
+	{ "halted", VECTOR_MSG, make_halted, NFS4R_PROTOCOL_FIRST },
+	{ "identities", VECTOR_MSG, make_identities, NFS4R_PROTOCOL_FIRST },
+	{ "10/ack_gaps", VECTOR_MSG, make_ack_gaps, NFS4R_PROTOCOL_LOCKS },
+	{ "10/forward_lock", VECTOR_MSG, make_forward_lock, NFS4R_PROTOCOL_LOCKS },
+	{ "10/forward_unwait", VECTOR_MSG, make_forward_unwait, NFS4R_PROTOCOL_LOCKS },
+	{ "10/forward_write", VECTOR_MSG, make_forward_write, NFS4R_PROTOCOL_LOCKS },
+	{ "10/forward_answer", VECTOR_MSG, make_forward_answer, NFS4R_PROTOCOL_LOCKS },
+	{ "10/forward_answer_lock", VECTOR_MSG, make_forward_answer_lock, NFS4R_PROTOCOL_LOCKS },
+	{ "10/forward_answer_unwait", VECTOR_MSG, make_forward_answer_unwait, NFS4R_PROTOCOL_LOCKS },
+	{ "10/read_clients", VECTOR_MSG, make_read_clients, NFS4R_PROTOCOL_LOCKS },
+	{ "10/read_answer_clients", VECTOR_MSG, make_read_answer_clients, NFS4R_PROTOCOL_LOCKS },
+	{ "10/read_answer_locks", VECTOR_MSG, make_read_answer_locks, NFS4R_PROTOCOL_LOCKS },
+	{ "10/entries_locks", VECTOR_MSG, make_entries_locks, NFS4R_PROTOCOL_LOCKS },
+	{ "10/lock_ready", VECTOR_MSG, make_lock_ready, NFS4R_PROTOCOL_LOCKS },
+	{ "10/requeue", VECTOR_MSG, make_requeue, NFS4R_PROTOCOL_LOCKS },
+	{ "10/locks_of", VECTOR_MSG, make_locks_of, NFS4R_PROTOCOL_LOCKS },
+	{ "10/locks_list", VECTOR_MSG, make_locks_list, NFS4R_PROTOCOL_LOCKS },
+	{ "10/journal_locks", VECTOR_JOURNAL, make_journal_locks, 0 },
+	{ "10/journal_client", VECTOR_JOURNAL, make_journal_client, 0 },
+	{ "journal_symlink", VECTOR_JOURNAL, make_journal_symlink, 0 },
+	{ "journal_write", VECTOR_JOURNAL, make_journal_write, 0 },
+	{ "hello", VECTOR_TRANSPORT, make_hello, 0 },
+	{ "refused", VECTOR_TRANSPORT, make_refused, 0 },
+	{ "keepalive", VECTOR_TRANSPORT, make_keepalive, 0 },
+	{ "token", VECTOR_TRANSPORT, make_token, 0 },
+	{ "number", VECTOR_TRANSPORT, make_number, 0 },
+	{ "taken", VECTOR_TRANSPORT, make_taken, 0 },
+	{ "padding", VECTOR_TRANSPORT, make_padding, 0 },
+	{ "keys", VECTOR_TRANSPORT, make_keys, 0 },
 };
 const unsigned vector_count = sizeof(vectors) / sizeof(vectors[0]);

@@ -19,6 +19,7 @@ struct vector {
 	const char *name; /* protocol/golden/<name>.hex */
 	enum vector_kind kind;
 	void (*make)(void *zeroed); /* struct nfs4r_msg, nfs4r_entry or nfs4r_transport_msg_body */
+	uint32_t protocol; /* of a message: as that one has it */
 };
 
 extern const struct vector vectors[];

@@ -32,6 +32,20 @@ static bool names_equal(struct nfs4r_part *a, struct nfs4r_part *b)
 	return eq;
 }
 
+static bool list_equal(const void *a, uint32_t n, const void *b, uint32_t m, size_t size)
+{
+	return n == m && (n == 0 || memcmp(a, b, n * size) == 0);
+}
+
+static bool locks_equal(struct nfs4r_part *a, struct nfs4r_part *b)
+{
+	bool eq = list_equal(a->locks, a->nlocks, b->locks, b->nlocks, sizeof(*a->locks)) && list_equal(a->client, a->client != NULL, b->client, b->client != NULL, sizeof(*a->client));
+
+	a->locks = b->locks = NULL;
+	a->client = b->client = NULL;
+	return eq;
+}
+
 bool entry_equal(const struct nfs4r_entry *x, const struct nfs4r_entry *y, bool with_handle)
 {
 	struct nfs4r_entry *a = malloc(sizeof(*a)), *b = malloc(sizeof(*b));
@@ -42,7 +56,7 @@ bool entry_equal(const struct nfs4r_entry *x, const struct nfs4r_entry *y, bool 
 	for (uint32_t i = 0; i < NFS4R_PARTS_MAX; i++) {
 		struct nfs4r_part *p = &a->parts[i], *q = &b->parts[i];
 
-		eq = names_equal(p, q) && text_equal(&p->linktext, &q->linktext) &&
+		eq = names_equal(p, q) && locks_equal(p, q) && text_equal(&p->linktext, &q->linktext) &&
 			text_equal(&p->xname, &q->xname) && buf_equal(&p->attrs.acl, &q->attrs.acl) &&
 			eq;
 	}
@@ -80,6 +94,10 @@ static bool read_equal(const struct nfs4r_read *x, const struct nfs4r_read *y)
 	    (a.ndirents && memcmp(a.dirents, b.dirents, a.ndirents * sizeof(*a.dirents))))
 		return false;
 	a.dirents = b.dirents = NULL;
+	if (!list_equal(a.locks, a.nlocks, b.locks, b.nlocks, sizeof(*a.locks)) || !list_equal(a.clients, a.nclients, b.clients, b.nclients, sizeof(*a.clients)))
+		return false;
+	a.locks = b.locks = NULL;
+	a.clients = b.clients = NULL;
 	return buf_equal(&a.data, &b.data) && buf_equal(&a.attrs.acl, &b.attrs.acl) &&
 		memcmp(&a, &b, sizeof(a)) == 0;
 }
@@ -95,6 +113,14 @@ static bool joinrows_equal(const struct nfs4r_msg *x, const struct nfs4r_msg *y)
 	     memcmp(a.joinrows.rows, b.joinrows.rows, a.joinrows.n * sizeof(*a.joinrows.rows))))
 		return false;
 	a.joinrows.rows = b.joinrows.rows = NULL;
+	return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+static bool locks_list_equal(struct nfs4r_msg a, struct nfs4r_msg b)
+{
+	if (!list_equal(a.locks_list.rows, a.locks_list.n, b.locks_list.rows, b.locks_list.n, sizeof(*a.locks_list.rows)))
+		return false;
+	a.locks_list.rows = b.locks_list.rows = NULL;
 	return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
@@ -128,6 +154,8 @@ bool msg_equal(const struct nfs4r_msg *a, const struct nfs4r_msg *b)
 		return verify_equal(*a, *b);
 	case NFS4R_MSG_JOINROWS:
 		return joinrows_equal(a, b);
+	case NFS4R_MSG_LOCKS_LIST:
+		return locks_list_equal(*a, *b);
 	default:
 		return memcmp(a, b, sizeof(*a)) == 0;
 	}
@@ -142,7 +170,7 @@ struct nfs4r_buf *vector_encode(const struct vector *v)
 
 	if (v->kind == VECTOR_MSG) {
 		v->make(m);
-		b = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
+		b = nfs4r_msg_encode(m, v->protocol);
 		nfs4r_msg_fini(m);
 	} else if (v->kind == VECTOR_JOURNAL) {
 		v->make(e);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Byte-range locks and lists of clients as bytes (since protocol NFS4R_PROTOCOL_LOCKS): what operations, answers, entries, copies and the messages of locks have of them.
+ *
+ * A list of the locks of one file is checked when it is decoded (base/shape.h): nobody behind looks whether it is in order, or whether two ranges of one owner overlap.
+ *
+ * Failure: as everywhere in protocol/. A list that is half decoded hangs on its owner with the count of what was made.
+ */
+#include "xdr_codec.h"
+#include "xdr_map.h"
+
+#define LOCK_BYTES (32 + 4 + 8 + 8)
+#define FILE_LOCK_BYTES (LOCK_BYTES + 4 + 8 + 8)
+#define FILE_LOCK_ROW_BYTES (16 + FILE_LOCK_BYTES)
+#define CLIENT_MIN (16 + 4 + 4 + 4)
+#define GAP_BYTES (4 + 8 + 8)
+
+static bool c_owner(struct nfs4r_codec *c, struct nfs4r_lock_owner *o)
+{
+	return c_u64(c, &o->client[0]) && c_u64(c, &o->client[1]) && c_u64(c, &o->owner[0]) && c_u64(c, &o->owner[1]);
+}
+
+/* @least: 0 where the type may not be known, or does not matter. */
+static bool c_lock(struct nfs4r_codec *c, struct nfs4r_lock *l, uint32_t least)
+{
+	uint32_t type = l->type;
+
+	if (!c_owner(c, &l->owner) || !c_range(c, &type, least, NFS4R_LOCK_WRITE) || !c_u64(c, &l->start) || !c_u64(c, &l->last) || !c_check(c, l->start <= l->last))
+		return false;
+	l->type = (enum nfs4r_lock_type)type;
+	return true;
+}
+
+static bool c_file_lock(struct nfs4r_codec *c, struct nfs4r_file_lock *l, bool known)
+{
+	return c_lock(c, &l->lock, known ? NFS4R_LOCK_READ : 0) && c_server(c, &l->holder, !known) && c_u64(c, &l->inc) && c_u64(c, &l->n);
+}
+
+bool c_lock_list(struct nfs4r_codec *c, uint32_t *count, struct nfs4r_file_lock **locks)
+{
+	uint32_t n = *count;
+
+	if (!c_count(c, &n, NFS4R_LOCKS_LIST_MAX, FILE_LOCK_BYTES))
+		return false;
+	if (c_decoding(c) && n > 0) {
+		*locks = calloc(n, sizeof(**locks));
+		if (!*locks)
+			return c_fail(c, NFS4R_NOMEM);
+		*count = n;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (!c_file_lock(c, &(*locks)[i], true))
+			return false;
+	return !c_decoding(c) || c_shape(c, nfs4r_shape_of_locks(*locks, n));
+}
+
+/* ---- clients --------------------------------------------------------------------------- */
+
+/* What is behind the NUL stays zero. */
+static bool c_words(struct nfs4r_codec *c, char *text, uint32_t max)
+{
+	uint32_t len = c_decoding(c) ? 0 : (uint32_t)strnlen(text, max);
+	const char *bytes = text;
+
+	if (!c_bytes(c, &bytes, &len, max) || !c_check(c, !memchr(bytes, '\0', len)))
+		return false;
+	if (c_decoding(c))
+		memcpy(text, bytes, len);
+	return true;
+}
+
+static bool c_client(struct nfs4r_codec *c, struct nfs4r_client *k)
+{
+	return c_u64(c, &k->id[0]) && c_u64(c, &k->id[1]) && c_check(c, k->id[0] || k->id[1]) && c_u32(c, &k->minor) && c_words(c, k->name, NFS4R_CLIENT_NAME_MAX) &&
+		c_words(c, k->address, NFS4R_CLIENT_ADDRESS_MAX);
+}
+
+bool c_client_effect(struct nfs4r_codec *c, struct nfs4r_part *p)
+{
+	if (c_decoding(c)) {
+		p->client = calloc(1, sizeof(*p->client));
+		if (!p->client)
+			return c_fail(c, NFS4R_NOMEM);
+	} else if (!p->client) { /* nobody could read the journal again */
+		return c_fail(c, NFS4R_MALFORMED);
+	}
+	return c_bool(c, &p->client_gone) && c_client(c, p->client);
+}
+
+bool c_client_list(struct nfs4r_codec *c, struct nfs4r_read *r)
+{
+	uint32_t n = r->nclients;
+
+	if (!c_count(c, &n, NFS4R_CLIENTS_MAX, CLIENT_MIN + 8))
+		return false;
+	if (c_decoding(c) && n > 0) {
+		r->clients = calloc(n, sizeof(*r->clients));
+		if (!r->clients)
+			return c_fail(c, NFS4R_NOMEM);
+		r->nclients = n;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (!c_server(c, &r->clients[i].server, false) || !c_u64(c, &r->clients[i].lsn) || !c_client(c, &r->clients[i].client))
+			return false;
+	return true;
+}
+
+/* ---- operations ------------------------------------------------------------------------ */
+
+/* Optional, and there with the operations of locks only. */
+static bool c_is_lock(struct nfs4r_codec *c, const struct nfs4r_op *op, bool *there)
+{
+	*there = nfs4r_op_is_lock(op->type);
+	return c_bool(c, there) && c_check(c, *there == nfs4r_op_is_lock(op->type));
+}
+
+bool c_lock_request(struct nfs4r_codec *c, struct nfs4r_op *op)
+{
+	struct nfs4r_lock_request *l = &op->lock;
+	bool waits = op->type == NFS4R_OP_LOCK, there;
+	uint32_t wait = l->wait;
+
+	if (!c_is_lock(c, op, &there))
+		return false;
+	if (!there)
+		return true;
+	if (!c_lock(c, &l->lock, op->type == NFS4R_OP_UNLOCK ? 0 : NFS4R_LOCK_READ) || !c_range(c, &wait, waits ? NFS4R_LOCK_TRY : 0, waits ? NFS4R_LOCK_POLL : 0) ||
+	    !c_bool(c, &l->reclaim) || !c_check(c, waits || !l->reclaim))
+		return false;
+	l->wait = (enum nfs4r_lock_wait)wait;
+	return c_u64(c, &l->n) && c_u64(c, &l->of) && c_u64(c, &l->view) && c_u64(c, &l->inc);
+}
+
+bool c_lock_answer(struct nfs4r_codec *c, struct nfs4r_op *op)
+{
+	struct nfs4r_lock_request *l = &op->lock;
+	bool there;
+
+	if (!c_is_lock(c, op, &there))
+		return false;
+	return !there || (c_u64(c, &l->view) && c_u64(c, &l->inc) && c_bool(c, &l->was_granted) && c_file_lock(c, &l->conflict, false));
+}
+
+/* ---- messages -------------------------------------------------------------------------- */
+
+static bool c_gap(struct nfs4r_codec *c, struct nfs4r_gap *g)
+{
+	return c_server(c, &g->server, false) && c_u64(c, &g->view) && c_u64(c, &g->inc);
+}
+
+bool c_gaps(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	if (!c_count(c, &m->ack.ngaps, NFS4R_GAPS_MAX, GAP_BYTES))
+		return false;
+	for (uint32_t i = 0; i < m->ack.ngaps; i++)
+		if (!c_gap(c, &m->ack.gaps[i]))
+			return false;
+	return c_bool(c, &m->ack.more);
+}
+
+bool c_lock_ready(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_oid(c, &m->lock_ready.oid) && c_lock(c, &m->lock_ready.lock, NFS4R_LOCK_READ) && c_u64(c, &m->lock_ready.n) && c_u64(c, &m->lock_ready.view) &&
+		c_u64(c, &m->lock_ready.inc) && c_u64(c, &m->lock_ready.to_inc) && c_bool(c, &m->lock_ready.heard);
+}
+
+bool c_locks_of(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_gap(c, &m->locks_of.gap);
+}
+
+bool c_locks_list(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	uint32_t n = m->locks_list.n;
+
+	if (!c_gap(c, &m->locks_list.gap) || !c_u32(c, &m->locks_list.offset) || !c_bool(c, &m->locks_list.last) ||
+	    !c_count(c, &n, NFS4R_LOCKS_LIST_ROWS, FILE_LOCK_ROW_BYTES) || !c_check(c, m->locks_list.offset <= UINT32_MAX - n))
+		return false;
+	if (c_decoding(c) && n > 0) {
+		m->locks_list.rows = calloc(n, sizeof(*m->locks_list.rows));
+		if (!m->locks_list.rows)
+			return c_fail(c, NFS4R_NOMEM);
+		m->locks_list.n = n;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct nfs4r_file_lock_row *r = &m->locks_list.rows[i];
+
+		if (!c_oid(c, &r->oid) || !c_check(c, !nfs4r_oid_is_zero(&r->oid)) || !c_file_lock(c, &r->lock, true))
+			return false;
+	}
+	return true;
+}
