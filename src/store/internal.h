@@ -16,7 +16,7 @@
  *                repair.c        ends of logs, objects and positions as another server has them
  *                replay.c        one record at open
  *   index/       overlay.c       changes since the checkpoint
- *                rows.c names.c handles.c   reads, and the codec of their LMDB records
+ *                rows.c names.c handles.c lock_lists.c   reads, and the codec of their LMDB records
  *                log_index.c     where each log entry lies; positions, MINT
  *                db.c            LMDB: environment, readers
  *   journal/     journal.c       appending, syncing
@@ -133,6 +133,13 @@ struct ov_mark {
 	bool ahead; /* nobody has changed the object yet (mark_prefetch.c) */
 };
 
+struct ov_locks { /* the locks of a file, as its newest LOCKS entry has them */
+	struct ov_node node;
+	struct nfs4r_oid oid;
+	uint32_t n, cap; /* n 0: none */
+	uint8_t *bytes; /* LOCK_BYTES each */
+};
+
 struct ov_chunk {
 	struct ov_chunk *next;
 	size_t size, used;
@@ -140,7 +147,7 @@ struct ov_chunk {
 };
 
 struct nfs4r_overlay {
-	struct ov_table rows, names, handles, core, marks;
+	struct ov_table rows, names, handles, core, marks, locks;
 	struct ov_chunk *chunks;
 	uint64_t bytes;
 	struct nfs4r_overlay *below; /* the next older one; NULL: LMDB */
@@ -148,7 +155,7 @@ struct nfs4r_overlay {
 
 struct ov_need { /* what a change will add at most */
 	size_t bytes;
-	uint32_t rows, names, handles, core, marks;
+	uint32_t rows, names, handles, core, marks, locks;
 };
 
 struct nfs4r_overlay *store_ov_new(void);
@@ -161,6 +168,7 @@ void store_ov_need_name(struct ov_need *need, uint16_t len);
 void store_ov_need_handle(struct ov_need *need, uint8_t len);
 void store_ov_need_core(struct ov_need *need, uint16_t val_len);
 void store_ov_need_mark(struct ov_need *need);
+void store_ov_need_locks(struct ov_need *need, uint32_t n);
 void *store_ov_alloc(struct nfs4r_overlay *ov, size_t n);
 
 /* find: NULL when not in the overlay. make: found or inserted (zeroed but for its key). */
@@ -176,6 +184,8 @@ struct ov_core *store_ov_core(const struct nfs4r_overlay *ov, const uint8_t *key
 struct ov_core *store_ov_make_core(struct nfs4r_overlay *ov, const uint8_t *key, uint16_t len);
 struct ov_mark *store_ov_mark(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
 struct ov_mark *store_ov_make_mark(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
+struct ov_locks *store_ov_locks(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
+struct ov_locks *store_ov_make_locks(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
 /* First slot of @dir with a cookie >= @cookie, in use or not. */
 struct ov_cookie *store_ov_cookie(const struct ov_row *dir, uint64_t cookie);
 struct ov_cookie *store_ov_make_cookie(struct nfs4r_overlay *ov, struct ov_row *dir,
@@ -199,7 +209,8 @@ struct nfs4r_reader {
 
 struct nfs4r_db {
 	MDB_env *env;
-	MDB_dbi meta, rows, names, cookies, handles, core, marks;
+	MDB_dbi meta, rows, names, cookies, handles, core, marks, locks;
+	_Atomic bool has_locks; /* there is that database: it is made with the first list (disk format 2) */
 	pthread_rwlock_t map;
 	pthread_mutex_t pool_lock;
 	struct nfs4r_reader *idle;
@@ -227,6 +238,8 @@ enum nfs4r_status store_db_open(struct nfs4r_db *db, const char *dir, uint64_t m
 void store_db_close(struct nfs4r_db *db);
 /* NFS4R_NOENT: an empty environment. */
 enum nfs4r_status store_db_read_meta(struct nfs4r_db *db, struct nfs4r_versions formats, struct nfs4r_meta *m, char *why);
+/* The database of lists, made within @txn. When that is committed the caller sets has_locks. */
+int store_db_make_locks(struct nfs4r_db *db, MDB_txn *txn);
 int store_db_put_meta(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_meta *m);
 struct nfs4r_reader *store_db_begin(struct nfs4r_db *db);
 void store_db_end(struct nfs4r_db *db, struct nfs4r_reader *r);
@@ -588,6 +601,13 @@ void store_row_encode(const struct nfs4r_object *o, uint8_t *out);
 bool store_row_decode(const struct nfs4r_oid *oid, const uint8_t *p, size_t len,
 		      struct nfs4r_object *out, const uint8_t **more);
 
+#define LOCK_BYTES 72 /* of one lock, on disk and in memory: owner 32, first and last byte, start and request of its server, 8 each, server 2, type 1, zero 5 */
+void store_lock_encode(const struct nfs4r_file_lock *l, uint8_t out[LOCK_BYTES]);
+/* false: not a list. Fills at most @max. */
+bool store_locks_decode(const uint8_t *bytes, size_t len, struct nfs4r_file_lock *out, uint32_t max);
+/* The list of @oid in the active overlay; 0: it has none. */
+void store_locks_set(struct nfs4r_store *s, const struct nfs4r_oid *oid, const struct nfs4r_file_lock *locks, uint32_t n);
+
 #define NAME_KEY_MAX (16 + NFS4R_NAME_MAX)
 size_t store_name_key(uint8_t out[NAME_KEY_MAX], const struct nfs4r_oid *dir, const char *s,
 		      uint16_t len);
@@ -598,6 +618,7 @@ struct nfs4r_plan {
 	struct nfs4r_object obj[NFS4R_PARTS_MAX];
 	bool skip[NFS4R_PARTS_MAX];
 	bool handle_mine[NFS4R_PARTS_MAX];
+	bool locks_end[NFS4R_PARTS_MAX]; /* the object dies, and had some */
 	struct {
 		bool had;
 		uint64_t cookie;
@@ -627,6 +648,8 @@ bool store_name_find(struct nfs4r_store *s, const struct nfs4r_oid *dir, const c
 void store_rwlock_init(pthread_rwlock_t *l);
 /* Begins the change's buffer, with a SYNCED record when there is news. Under change. */
 struct nfs4r_wbuf *store_change_begin(struct nfs4r_store *s);
+/* What is about to be written came with that disk format: so the volume has it, whatever the store was told. INVAL: this program does not know it. Under change. */
+enum nfs4r_status store_format_at_least(struct nfs4r_store *s, uint32_t format);
 
 /* NULL when out of memory. */
 struct nfs4r_flight *store_flight_new(nfs4r_server_id log, nfs4r_lsn lsn);

@@ -217,17 +217,12 @@ enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct 
 
 enum nfs4r_status nfs4r_store_raise_format(struct nfs4r_store *s, uint32_t format)
 {
-	if (!nfs4r_versions_have(s->jnl.formats, format))
-		return NFS4R_INVAL;
+	enum nfs4r_status st;
+
 	pthread_mutex_lock(&s->change);
-	pthread_mutex_lock(&s->jnl.lay_lock);
-	if (format > s->jnl.format) {
-		s->jnl.format = s->meta.format = format;
-		s->jnl.roll = true;
-	}
-	pthread_mutex_unlock(&s->jnl.lay_lock);
+	st = store_format_at_least(s, format);
 	pthread_mutex_unlock(&s->change);
-	return NFS4R_OK;
+	return st;
 }
 
 uint32_t nfs4r_store_format(struct nfs4r_store *s)

@@ -120,6 +120,7 @@ enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_ent
  * says that its objects are in doubt (nfs4r_store_dropped). After mark(), and what that wants synced. Any thread.
  */
 enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_entry *e);
+/* Entries and installs with locks or clients raise the disk format to 2, if it is 1: the volume has it, or nobody would have made them. */
 /* DONE of an own entry, or an applied one; rows, names, handles, parents, versions change with it. Parts that are not newer are skipped. */
 enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t nputs);
 /*
@@ -139,6 +140,8 @@ struct nfs4r_install {
 	uint8_t handle[NFS4R_LOCAL_HANDLE_MAX];
 	uint32_t nnames; /* directory: all its names, with its cookies */
 	const struct nfs4r_dirent *names;
+	uint32_t nlocks; /* file: all its locks, as its newest LOCKS entry has them; they replace those that are here */
+	const struct nfs4r_file_lock *locks;
 };
 enum nfs4r_status nfs4r_store_install(struct nfs4r_store *s, const struct nfs4r_install *in);
 /* The object is gone: its row, its handle, its names if it is a directory. */
@@ -244,6 +247,11 @@ uint32_t nfs4r_store_readdir(struct nfs4r_store *s, const struct nfs4r_oid *dir,
 bool nfs4r_store_failed(const struct nfs4r_store *s);
 /* Cookie for a new name: from a hash of the name, moved on while taken in @dir. Callers hold the directory's update lock. */
 uint64_t nfs4r_store_new_cookie(struct nfs4r_store *s, const struct nfs4r_oid *dir, const struct nfs4r_name *name);
+/*
+ * What the newest LOCKS entry of the file says that is committed here (docs/protocol/locks.md): how many locks, at most NFS4R_LOCKS_LIST_MAX, in the order of the entry; fills at most @max. 0 also
+ * when it cannot be read: nfs4r_store_failed().
+ */
+uint32_t nfs4r_store_locks(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_file_lock *out, uint32_t max);
 /* Sub-FSAL handle of an object: length, or 0 when there is none. */
 uint32_t nfs4r_store_handle(struct nfs4r_store *s, const struct nfs4r_oid *oid, uint8_t out[NFS4R_LOCAL_HANDLE_MAX]);
 bool nfs4r_store_by_handle(struct nfs4r_store *s, const void *handle, uint32_t len, struct nfs4r_oid *out);

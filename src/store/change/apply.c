@@ -114,7 +114,7 @@ static void change_row(struct nfs4r_object *o, const struct nfs4r_part *p, const
 			o->bytes_from = e->bytes_at;
 	}
 	r->version = p->after;
-	if (p->effect != NFS4R_EFF_NONE) /* a void update changed nothing */
+	if (p->effect != NFS4R_EFF_NONE && p->effect != NFS4R_EFF_LOCKS) /* a void update changed nothing, and locks are no change that clients see */
 		r->ctime = p->ctime;
 	if (p->mtime || (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_MTIME)) /* 1970 is 0, too */
 		r->mtime = p->mtime;
@@ -184,6 +184,11 @@ static enum nfs4r_status plan_part(struct nfs4r_store *s, const struct nfs4r_ent
 	if (p->effect == NFS4R_EFF_NAMES)
 		plan_names(s, p, plan, i);
 	change_row(o, p, e);
+	if (p->effect == NFS4R_EFF_LOCKS)
+		store_ov_need_locks(&plan->need, p->nlocks);
+	plan->locks_end[i] = p->effect == NFS4R_EFF_LINKS && !p->nlink && nfs4r_store_locks(s, &p->oid, NULL, 0);
+	if (plan->locks_end[i])
+		store_ov_need_locks(&plan->need, 0);
 	store_ov_need_row(&plan->need, o->row.nparents);
 	store_ov_need_handle(&plan->need, o->handle_len);
 	store_ov_need_handle(&plan->need, e->handle_len);
@@ -246,6 +251,8 @@ static void apply_part(struct nfs4r_store *s, const struct nfs4r_entry *e, uint3
 	else if (!i && p->effect == NFS4R_EFF_CREATE && e->handle_len)
 		store_handle_assign(s, &p->oid, o, plan->handle_mine[i], e->handle, e->handle_len);
 	row = store_object_store(s, &p->oid, o, dead);
+	if (p->effect == NFS4R_EFF_LOCKS || plan->locks_end[i])
+		store_locks_set(s, &p->oid, p->locks, p->nlocks);
 	if (p->effect == NFS4R_EFF_CREATE)
 		row->fresh = true;
 	if (p->effect != NFS4R_EFF_NAMES)
@@ -372,6 +379,12 @@ static void note_last(struct nfs4r_store *s, const struct nfs4r_entry *e, bool o
 		*last = e->lsn;
 }
 
+/* A release that does not know disk format 2 cannot read it. */
+static bool is_of_locks(const struct nfs4r_entry *e)
+{
+	return e->op == NFS4R_OP_LOCK || e->op == NFS4R_OP_CLIENT;
+}
+
 enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_entry *e, bool own,
 				     const struct nfs4r_put *puts, uint32_t nputs)
 {
@@ -383,6 +396,8 @@ enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_e
 		return NFS4R_INVAL;
 	pthread_mutex_lock(&s->change);
 	st = store_commit_reserve(s, e, puts, nputs, &plan);
+	if (st == NFS4R_OK && is_of_locks(e))
+		st = store_format_at_least(s, NFS4R_DISK_FORMAT_LOCKS);
 	if (st == NFS4R_OK)
 		st = append_commit(s, e, own, puts, nputs, &pos);
 	if (st == NFS4R_OK) {

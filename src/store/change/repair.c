@@ -137,6 +137,10 @@ struct change {
 	const uint8_t *handle;
 	struct diff_name *names;
 	uint32_t nnames;
+	const struct nfs4r_file_lock *locks; /* with a row: all of them */
+	struct nfs4r_file_lock *room; /* where those of a record are; the reader's to free */
+	uint32_t nlocks;
+	bool sets_locks; /* there are some, or were */
 };
 
 static void row_from_copy(struct nfs4r_object *o, const struct nfs4r_copy_row *c)
@@ -190,6 +194,9 @@ static enum nfs4r_status change_load(struct nfs4r_store *s, struct change *c, st
 		row_from_copy(o, &c->row);
 		o->bytes_from = 0; /* the whole of it comes from elsewhere */
 	}
+	c->sets_locks = (c->row.version || c->gone) && (c->nlocks || nfs4r_store_locks(s, &c->oid, NULL, 0));
+	if (c->sets_locks)
+		store_ov_need_locks(need, c->nlocks);
 	store_ov_need_row(need, o->row.nparents);
 	store_ov_need_handle(need, o->handle_len);
 	store_ov_need_handle(need, c->handle_len);
@@ -224,6 +231,8 @@ static void change_apply(struct nfs4r_store *s, const struct change *c, struct n
 	else if (c->handle_len)
 		store_handle_assign(s, &c->oid, o, mine, c->handle, c->handle_len);
 	row = store_object_store(s, &c->oid, o, c->gone);
+	if (c->sets_locks)
+		store_locks_set(s, &c->oid, c->locks, c->nlocks);
 	for (uint32_t i = 0; i < c->nnames; i++)
 		change_name(s, row, &c->names[i]);
 }
@@ -254,6 +263,18 @@ static enum nfs4r_status change_make(struct nfs4r_store *s, struct change *c, st
 }
 
 /* ---- records ------------------------------------------------------------------ */
+
+/* Not there: none. So what has no locks is as in disk format 1. */
+static void write_locks(struct nfs4r_wbuf *w, const struct change *c)
+{
+	store_rec_u32(w, c->nlocks);
+	for (uint32_t i = 0; i < c->nlocks; i++) {
+		uint8_t bytes[LOCK_BYTES];
+
+		store_lock_encode(&c->locks[i], bytes);
+		store_rec_bytes(w, bytes, sizeof(bytes));
+	}
+}
 
 static void write_install(struct nfs4r_wbuf *w, const struct change *c)
 {
@@ -286,6 +307,8 @@ static void write_install(struct nfs4r_wbuf *w, const struct change *c)
 		store_rec_u16(w, d->name.len);
 		store_rec_bytes(w, d->name.s, d->name.len);
 	}
+	if (c->nlocks)
+		write_locks(w, c);
 	store_rec_end(w);
 }
 
@@ -311,7 +334,21 @@ static bool read_names(struct nfs4r_rd *r, struct change *c)
 	return c->names != NULL;
 }
 
-/* The names of @c are for the caller to free in any case. */
+static bool read_locks(struct nfs4r_rd *r, struct change *c)
+{
+	const uint8_t *bytes;
+
+	if (!r->left)
+		return true;
+	c->nlocks = rd_u32(r);
+	if (r->bad || c->nlocks > NFS4R_LOCKS_LIST_MAX)
+		return false;
+	bytes = rd_bytes(r, (size_t)c->nlocks * LOCK_BYTES);
+	c->locks = c->room = bytes ? calloc(c->nlocks + 1, sizeof(*c->room)) : NULL;
+	return c->room && store_locks_decode(bytes, (size_t)c->nlocks * LOCK_BYTES, c->room, c->nlocks);
+}
+
+/* The names and the locks of @c are for the caller to free in any case. */
 static bool read_install(const struct nfs4r_rec_view *rec, struct change *c)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
@@ -340,7 +377,7 @@ static bool read_install(const struct nfs4r_rec_view *rec, struct change *c)
 	}
 	c->handle_len = rd_u8(&r);
 	c->handle = rd_bytes(&r, c->handle_len);
-	return !r.bad && c->handle_len <= NFS4R_LOCAL_HANDLE_MAX && read_names(&r, c) && !r.bad;
+	return !r.bad && c->handle_len <= NFS4R_LOCAL_HANDLE_MAX && read_names(&r, c) && !r.bad && read_locks(&r, c);
 }
 
 static enum nfs4r_status replay_install(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
@@ -349,6 +386,7 @@ static enum nfs4r_status replay_install(struct nfs4r_store *s, const struct nfs4
 	enum nfs4r_status st = read_install(rec, &c) ? change_make(s, &c, NULL) : NFS4R_MALFORMED;
 
 	free(c.names);
+	free(c.room);
 	return st;
 }
 
@@ -381,6 +419,8 @@ static enum nfs4r_status install_diff(struct nfs4r_store *s, const struct nfs4r_
 			c.row = in->row;
 			c.handle_len = in->handle_len;
 			c.handle = in->handle;
+			c.locks = in->locks;
+			c.nlocks = in->nlocks;
 		}
 		write_install(w, &c);
 		st = change_make(s, &c, w);
@@ -390,6 +430,8 @@ static enum nfs4r_status install_diff(struct nfs4r_store *s, const struct nfs4r_
 
 static bool install_sane(const struct nfs4r_install *in)
 {
+	if (in->nlocks > NFS4R_LOCKS_LIST_MAX || (in->nlocks && in->row.type != NFS4R_TYPE_FILE))
+		return false;
 	if (!in->row.version || in->handle_len > NFS4R_LOCAL_HANDLE_MAX || in->row.nparents > NFS4R_PARENTS_MAX || nfs4r_oid_is_zero(&in->oid) ||
 	    in->row.last_log > NFS4R_SERVERS_MAX || in->row.type > UINT8_MAX)
 		return false;
@@ -409,6 +451,8 @@ enum nfs4r_status nfs4r_store_install(struct nfs4r_store *s, const struct nfs4r_
 		return NFS4R_INVAL;
 	pthread_mutex_lock(&s->change);
 	st = diff_names(s, &in->oid, in->names, in->row.type == NFS4R_TYPE_DIR ? in->nnames : 0, &d);
+	if (st == NFS4R_OK && in->nlocks)
+		st = store_format_at_least(s, NFS4R_DISK_FORMAT_LOCKS);
 	if (st == NFS4R_OK)
 		st = install_diff(s, in, &d);
 	pthread_mutex_unlock(&s->change);

@@ -135,6 +135,14 @@ static int write_core(struct nfs4r_db *db, MDB_txn *txn, const struct ov_node *n
 	return put_or_del(txn, db->core, &key, c->gone ? NULL : &val);
 }
 
+static int write_locks(struct nfs4r_db *db, MDB_txn *txn, const struct ov_node *node)
+{
+	const struct ov_locks *l = (const struct ov_locks *)node;
+	MDB_val key = { 16, (void *)(uintptr_t)l->oid.b }, val = { (size_t)l->n * LOCK_BYTES, l->bytes };
+
+	return put_or_del(txn, db->locks, &key, l->n ? &val : NULL);
+}
+
 static int cmp_row(const void *a, const void *b)
 {
 	return nfs4r_oid_cmp(&(*(struct ov_row *const *)a)->o.row.oid,
@@ -168,6 +176,11 @@ static int cmp_core(const void *a, const void *b)
 	const struct ov_core *x = *(struct ov_core *const *)a, *y = *(struct ov_core *const *)b;
 
 	return cmp_bytes(x->key, x->key_len, y->key, y->key_len);
+}
+
+static int cmp_locks(const void *a, const void *b)
+{
+	return nfs4r_oid_cmp(&(*(struct ov_locks *const *)a)->oid, &(*(struct ov_locks *const *)b)->oid);
 }
 
 /* In key order, because neighbours share LMDB's pages. */
@@ -232,26 +245,44 @@ static int write_overlays(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_
 		rc = write_table(db, txn, &ov->handles, cmp_handle, write_handle);
 	if (!rc)
 		rc = write_table(db, txn, &ov->core, cmp_core, write_core);
+	if (!rc)
+		rc = write_table(db, txn, &ov->locks, cmp_locks, write_locks);
 	return rc;
+}
+
+static bool has_lists(const struct nfs4r_overlay *ov)
+{
+	for (; ov; ov = ov->below)
+		if (ov->locks.count)
+			return true;
+	return false;
 }
 
 static int write_all(struct nfs4r_store *s)
 {
+	bool first_list = !atomic_load(&s->db.has_locks) && has_lists(s->frozen.ov);
 	MDB_txn *txn;
 	int rc = mdb_txn_begin(s->db.env, NULL, 0, &txn);
 
 	if (rc)
 		return rc;
-	rc = write_overlays(&s->db, txn, s->frozen.ov);
+	if (first_list)
+		rc = store_db_make_locks(&s->db, txn);
+	if (!rc)
+		rc = write_overlays(&s->db, txn, s->frozen.ov);
 	if (!rc)
 		rc = write_carry(s, txn);
 	if (!rc)
 		rc = write_incs(s, txn);
 	if (!rc)
 		rc = store_db_put_meta(&s->db, txn, &s->frozen.meta);
-	if (!rc)
-		return mdb_txn_commit(txn);
-	mdb_txn_abort(txn);
+	if (rc) {
+		mdb_txn_abort(txn);
+		return rc;
+	}
+	rc = mdb_txn_commit(txn);
+	if (!rc && first_list)
+		atomic_store(&s->db.has_locks, true);
 	return rc;
 }
 

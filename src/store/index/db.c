@@ -42,6 +42,20 @@ enum nfs4r_status store_db_status(int rc)
 	}
 }
 
+/* A store without lists has none, and a release that knows none asks for none. */
+static int open_locks(struct nfs4r_db *db, MDB_txn *txn)
+{
+	int rc = mdb_dbi_open(txn, "locks", 0, &db->locks);
+
+	atomic_store(&db->has_locks, !rc);
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+int store_db_make_locks(struct nfs4r_db *db, MDB_txn *txn)
+{
+	return mdb_dbi_open(txn, "locks", MDB_CREATE, &db->locks);
+}
+
 static int open_dbis(struct nfs4r_db *db)
 {
 	static const char *const names[] = { "meta", "rows", "names", "cookies", "handles", "core", "marks" };
@@ -55,6 +69,8 @@ static int open_dbis(struct nfs4r_db *db)
 		return rc;
 	for (int i = 0; i < 7 && !rc; i++)
 		rc = mdb_dbi_open(txn, names[i], 0, dbis[i]);
+	if (!rc)
+		rc = open_locks(db, txn);
 	if (!rc)
 		return mdb_txn_commit(txn);
 	if (rc == MDB_NOTFOUND && !mdb_dbi_open(txn, NULL, 0, &db->meta))
@@ -190,7 +206,8 @@ void store_db_close(struct nfs4r_db *db)
 
 void store_db_share(struct nfs4r_db *db, const struct nfs4r_db *of)
 {
-	*db = (struct nfs4r_db){ .env = of->env, .meta = of->meta, .rows = of->rows, .names = of->names, .cookies = of->cookies, .handles = of->handles, .core = of->core, .marks = of->marks };
+	*db = (struct nfs4r_db){ .env = of->env, .meta = of->meta, .rows = of->rows, .names = of->names, .cookies = of->cookies, .handles = of->handles, .core = of->core, .marks = of->marks, .locks = of->locks };
+	atomic_store(&db->has_locks, atomic_load(&of->has_locks));
 	store_rwlock_init(&db->map);
 	pthread_mutex_init(&db->pool_lock, NULL);
 }

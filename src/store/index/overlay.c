@@ -55,7 +55,7 @@ struct nfs4r_overlay *store_ov_new(void)
 		return NULL;
 	if (table_init(&ov->rows, 1024) && table_init(&ov->names, 1024) &&
 	    table_init(&ov->handles, 1024) && table_init(&ov->core, 64) &&
-	    table_init(&ov->marks, 64))
+	    table_init(&ov->marks, 64) && table_init(&ov->locks, 16))
 		return ov;
 	store_ov_free(ov);
 	return NULL;
@@ -77,6 +77,7 @@ void store_ov_free(struct nfs4r_overlay *ov)
 		free(ov->handles.buckets);
 		free(ov->core.buckets);
 		free(ov->marks.buckets);
+		free(ov->locks.buckets);
 		free(ov);
 		ov = below;
 	}
@@ -114,7 +115,7 @@ bool store_ov_reserve(struct nfs4r_overlay *ov, const struct ov_need *need)
 {
 	if (!table_reserve(&ov->rows, need->rows) || !table_reserve(&ov->names, need->names) ||
 	    !table_reserve(&ov->handles, need->handles) || !table_reserve(&ov->core, need->core) ||
-	    !table_reserve(&ov->marks, need->marks))
+	    !table_reserve(&ov->marks, need->marks) || !table_reserve(&ov->locks, need->locks))
 		return false;
 	if (!ov->chunks || ov->chunks->size - ov->chunks->used < need->bytes) {
 		size_t size = need->bytes > CHUNK ? need->bytes : CHUNK;
@@ -173,6 +174,12 @@ void store_ov_need_mark(struct ov_need *need)
 {
 	need->marks++;
 	need->bytes += ALIGNED(sizeof(struct ov_mark));
+}
+
+void store_ov_need_locks(struct ov_need *need, uint32_t n)
+{
+	need->locks++;
+	need->bytes += ALIGNED(sizeof(struct ov_locks)) + ALIGNED((size_t)n * LOCK_BYTES);
 }
 
 /* ---- tables ----------------------------------------------------------- */
@@ -330,6 +337,26 @@ struct ov_mark *store_ov_make_mark(struct nfs4r_overlay *ov, const struct nfs4r_
 		m->oid = *oid;
 	}
 	return m;
+}
+
+struct ov_locks *store_ov_locks(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid)
+{
+	struct ov_node *n = first(&ov->locks, nfs4r_oid_hash(oid));
+
+	while (n && !nfs4r_oid_eq(&((struct ov_locks *)n)->oid, oid))
+		n = following(n);
+	return (struct ov_locks *)n;
+}
+
+struct ov_locks *store_ov_make_locks(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid)
+{
+	struct ov_locks *l = store_ov_locks(ov, oid);
+
+	if (!l) {
+		l = insert(ov, &ov->locks, sizeof(*l), nfs4r_oid_hash(oid));
+		l->oid = *oid;
+	}
+	return l;
 }
 
 struct ov_node **store_ov_sorted(const struct ov_table *t, int (*cmp)(const void *a, const void *b))

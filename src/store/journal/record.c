@@ -269,6 +269,19 @@ struct nfs4r_entry *store_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos)
 	return e;
 }
 
+enum nfs4r_status store_format_at_least(struct nfs4r_store *s, uint32_t format)
+{
+	if (!nfs4r_versions_have(s->jnl.formats, format))
+		return NFS4R_INVAL;
+	pthread_mutex_lock(&s->jnl.lay_lock);
+	if (format > s->jnl.format) {
+		s->jnl.format = s->meta.format = format;
+		s->jnl.roll = true;
+	}
+	pthread_mutex_unlock(&s->jnl.lay_lock);
+	return NFS4R_OK;
+}
+
 struct nfs4r_wbuf *store_change_begin(struct nfs4r_store *s)
 {
 	struct nfs4r_wbuf *w = &s->wbuf;

@@ -341,6 +341,27 @@ struct nfs4r_entry *e_write(struct fx *f, nfs4r_server_id log, const struct nfs4
 	return e;
 }
 
+struct nfs4r_entry *e_locks(struct fx *f, nfs4r_server_id log, const struct nfs4r_oid *obj, uint32_t n, uint64_t first)
+{
+	struct nfs4r_entry *e = e_new(f, log);
+	struct nfs4r_part *p = e_part(f, e, obj, NFS4R_EFF_LOCKS);
+
+	e->op = NFS4R_OP_LOCK;
+	assert_true(nfs4r_part_locks(p, n));
+	for (uint32_t i = 0; i < n; i++) {
+		struct nfs4r_file_lock *l = &p->locks[i];
+
+		l->lock.owner = (struct nfs4r_lock_owner){ { first + i, 1 }, { 2, first } };
+		l->lock.type = first % 2 ? NFS4R_LOCK_WRITE : NFS4R_LOCK_READ;
+		l->lock.start = 10 * i;
+		l->lock.last = i + 1 < n ? 10 * i + 9 : UINT64_MAX;
+		l->holder = log;
+		l->inc = 1000 + first;
+		l->n = f->clock;
+	}
+	return e;
+}
+
 void commit(struct fx *f, struct nfs4r_entry *e)
 {
 	enum nfs4r_status st = nfs4r_store_commit(f->s, e, e->log == f->cfg.self, NULL, 0);
@@ -436,6 +457,8 @@ struct nfs4r_entry *random_entry(struct fx *f, uint64_t *rng)
 		return e_create(f, log, &dir, name, rnd(rng) % 3 ? NFS4R_TYPE_FILE : NFS4R_TYPE_DIR, &made);
 	}
 	nfs4r_store_row(f->s, &d.oid, &row);
+	if (f->locks && row.type == NFS4R_TYPE_FILE && what <= 5 && rnd(rng) % 2)
+		return e_locks(f, log, &d.oid, rnd(rng) % 4 ? (uint32_t)(rnd(rng) % 5) : 100, rnd(rng) % 1000);
 	if (what == 4)
 		return e_write(f, log, &d.oid);
 	if (what <= 6)

@@ -22,6 +22,7 @@ struct fx {
 	nfs4r_lsn next[NFS4R_SERVERS_MAX + 1];
 	uint64_t seq[NFS4R_SERVERS_MAX + 1]; /* mint sequence of other servers */
 	uint64_t clock, handles;
+	bool locks; /* random changes have byte-range locks, too */
 };
 
 /* A new empty directory under $TMPDIR; not opened. */
@@ -54,6 +55,8 @@ struct nfs4r_entry *e_remove(struct fx *f, nfs4r_server_id log, const struct nfs
 struct nfs4r_entry *e_rename(struct fx *f, nfs4r_server_id log, const struct nfs4r_oid *dir, const char *name,
 			     const struct nfs4r_oid *dir2, const char *name2);
 struct nfs4r_entry *e_write(struct fx *f, nfs4r_server_id log, const struct nfs4r_oid *obj);
+/* A list of @n locks, those of owners @first and on. */
+struct nfs4r_entry *e_locks(struct fx *f, nfs4r_server_id log, const struct nfs4r_oid *obj, uint32_t n, uint64_t first);
 /* Commit as own (log = self) or applied, drop the reference. */
 void commit(struct fx *f, struct nfs4r_entry *e);
 struct nfs4r_oid mk(struct fx *f, const struct nfs4r_oid *dir, const char *name, uint32_t type);

@@ -10,6 +10,8 @@ struct obj {
 	uint8_t handle[NFS4R_LOCAL_HANDLE_MAX];
 	uint8_t handle_len;
 	bool dead;
+	uint32_t nlocks;
+	struct nfs4r_file_lock *locks;
 };
 
 struct name {
@@ -58,6 +60,14 @@ static void say_row(struct text *t, const struct nfs4r_row *r, const uint8_t *ha
 	say(t, "\n");
 }
 
+static void say_locks(struct text *t, const struct nfs4r_file_lock *l, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++, l++)
+		say(t, " lock %lx.%lx.%lx.%lx type %u %lu to %lu of %u start %lu request %lu\n", (unsigned long)l->lock.owner.client[0], (unsigned long)l->lock.owner.client[1],
+		    (unsigned long)l->lock.owner.owner[0], (unsigned long)l->lock.owner.owner[1], l->lock.type, (unsigned long)l->lock.start, (unsigned long)l->lock.last, l->holder,
+		    (unsigned long)l->inc, (unsigned long)l->n);
+}
+
 static int cmp_oid(const void *a, const void *b)
 {
 	return nfs4r_oid_cmp(a, b);
@@ -76,6 +86,16 @@ static int cmp_line(const void *a, const void *b)
 }
 
 /* ---- of the store -------------------------------------------------------------- */
+
+static void store_locks(struct fx *f, struct text *t, const struct nfs4r_oid *oid)
+{
+	uint32_t n = nfs4r_store_locks(f->s, oid, NULL, 0);
+	struct nfs4r_file_lock *l = calloc(n + 1, sizeof(*l));
+
+	assert_int_equal(nfs4r_store_locks(f->s, oid, l, n), n);
+	say_locks(t, l, n);
+	free(l);
+}
 
 static void store_object(struct fx *f, struct text *t, const struct nfs4r_oid *oid)
 {
@@ -97,6 +117,7 @@ static void store_object(struct fx *f, struct text *t, const struct nfs4r_oid *o
 		assert_true(nfs4r_oid_eq(&back, oid));
 	}
 	say_row(t, &row, handle, len, parents, n);
+	store_locks(f, t, oid);
 	if (row.type != NFS4R_TYPE_DIR)
 		return;
 	for (uint32_t got; (got = nfs4r_store_readdir(f->s, oid, after, d, 7)); after = d[got - 1].cookie) {
@@ -179,6 +200,8 @@ struct model *model_new(const struct nfs4r_oid *root)
 
 void model_free(struct model *m)
 {
+	for (size_t i = 0; i < m->nobjs; i++)
+		free(m->objs[i].locks);
 	free(m->objs);
 	free(m->names);
 	free(m->puts);
@@ -211,7 +234,8 @@ void model_apply(struct model *m, const struct nfs4r_entry *e)
 		if (!o || o->dead || o->row.version >= p->after)
 			continue;
 		o->row.version = p->after;
-		o->row.ctime = p->ctime;
+		if (p->effect != NFS4R_EFF_LOCKS)
+			o->row.ctime = p->ctime;
 		if (p->mtime || (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_MTIME))
 			o->row.mtime = p->mtime;
 		o->row.last_log = e->log;
@@ -226,6 +250,12 @@ void model_apply(struct model *m, const struct nfs4r_entry *e)
 			o->row.nlink = p->nlink;
 			o->row.multi = p->multi;
 			o->dead = !p->nlink;
+		}
+		if (p->effect == NFS4R_EFF_LOCKS || o->dead) {
+			free(o->locks);
+			o->nlocks = p->nlocks;
+			o->locks = calloc(p->nlocks + 1, sizeof(*o->locks));
+			memcpy(o->locks, p->locks, p->nlocks * sizeof(*o->locks));
 		}
 		for (uint32_t k = 0; k < p->nnames; k++)
 			model_name(m, &p->oid, &p->names[k]);
@@ -277,6 +307,7 @@ static void model_object(struct model *m, struct text *t, const struct nfs4r_oid
 	qsort(d, n, sizeof(*d), cmp_cookie);
 	o->row.nentries = n;
 	say_row(t, &o->row, o->handle, o->handle_len, parents, np);
+	say_locks(t, o->locks, o->nlocks);
 	if (o->row.type == NFS4R_TYPE_DIR) {
 		for (size_t i = 0; i < n; i++) {
 			char a[NFS4R_OID_STRLEN];

@@ -3,7 +3,8 @@
  * Crashes. A run of random changes remembers after every change where the journal ended and what the model
  * said. A killed process leaves everything (the directory as it is); a machine that lost power leaves any
  * prefix of what was not synced, or blocks of it in any order. What is opened then must be what the model
- * said at the last change that is wholly there. With an argument: all the same with zeros laid out behind the journal's end.
+ * said at the last change that is wholly there. With an argument: all the same with zeros laid out behind the journal's end (laid), or with byte-range
+ * locks among the changes (locks).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +34,7 @@ static struct step steps[CHANGES + 1];
 static uint32_t nsteps;
 static nfs4r_journal_pos last_sync;
 static uint64_t rng;
-static bool ahead;
+static bool ahead, locks;
 
 /* Before each change, so that it nearly always finds zeros. */
 static void lay_out(void)
@@ -44,7 +45,12 @@ static void lay_out(void)
 
 static int setup(void **state)
 {
-	fx_begin(&f, 16384);
+	fx_init(&f);
+	f.cfg.segment_bytes = 16384;
+	f.locks = locks;
+	if (locks)
+		f.cfg.formats = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_LOCKS, NFS4R_DISK_FORMAT_LOCKS };
+	fx_open_ok(&f);
 	m = model_new(&f.root);
 	nsteps = 0;
 	last_sync = nfs4r_store_position(f.s);
@@ -869,6 +875,7 @@ int main(int argc, char **argv)
 		T(test_random_damage_never_breaks_more_than_open),
 	};
 
-	ahead = argc > 1;
+	ahead = argc > 1 && strcmp(argv[1], "laid") == 0;
+	locks = argc > 1 && strcmp(argv[1], "locks") == 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
