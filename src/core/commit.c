@@ -26,6 +26,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 		control_joined_row(c, e);
 	ops_reply_of_entry(c, e);
 	log_fuzzy_commit(c, e, p->made);
+	log_clients_commit(c, e);
 	log_moot_commit(c, p);
 	c->tree.commit(c->tree.ctx, e, o || p->intent || p->made, c->out.puts, c->out.nputs);
 	out_wrote(c);

@@ -131,6 +131,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	policy_fini(c);
 	recovery_join_fini(c);
 	log_quorum_fini(c);
+	log_clients_fini(c);
 	ops_space_fini(c);
 	log_fuzzy_fini(c);
 	ops_refusals_free(c);
@@ -659,6 +660,12 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		break;
 	case NFS4R_EV_AWAIT_QUORUM:
 		log_quorum_ask(c, ev->wait_id, &ev->oid);
+		break;
+	case NFS4R_EV_CLIENT:
+		if (ev->ok)
+			log_client_begins(c, ev->wait_id, ev->client);
+		else
+			log_client_gone(c, ev->wait_id, ev->client);
 		break;
 	case NFS4R_EV_ACCEPTED:
 		view_propose_accepted_here(c, ev->num);

@@ -174,6 +174,8 @@ enum nfs4r_event_type {
 	NFS4R_EV_LEAVE = 26, /* this server is going to be stopped: from now on nothing begins here, and it lets go of what it controls (control 7.12).
 				 * Ask nfs4r_core_leave() after each step. There is no way back */
 	NFS4R_EV_AWAIT_QUORUM = 14, /* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
+	NFS4R_EV_CLIENT = 40, /* wait_id, client, ok: a client of this server begins, before it gets its first lock; not ok: it is gone, before its locks are given up (only `id` counts). CLIENT
+			      * follows, maybe in this update */
 	NFS4R_EV_OBJECTS_FUZZY = 20, /* left[], during a REPAIR without `oids`: before anything of these objects, which are inexact at the source, changes here */
 	NFS4R_EV_COPY_NEWER = 24, /* left[], oid, log and lsn: before anything of these objects changes here, whose content is taken from a copy that is newer by this entry (log 4.6) */
 	NFS4R_EV_DOUBT_CLEARED = 16, /* nothing of this copy is in doubt any more (config: doubts) */
@@ -216,7 +218,8 @@ struct nfs4r_event {
 	enum nfs4r_status status; /* APPLIED, not ok; TROUBLE; OP_LOCKED */
 	bool changed; /* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;
-	uint64_t wait_id; /* HOLD: the caller's number */
+	uint64_t wait_id; /* HOLD, CLIENT: the caller's number */
+	const struct nfs4r_client *client; /* CLIENT */
 	uint64_t num; /* ACCEPTED, SYNCED: of the action */
 	nfs4r_version version; /* TOLD */
 	const struct nfs4r_space *space; /* SPACE */
@@ -224,6 +227,8 @@ struct nfs4r_event {
 	const struct nfs4r_remarks *remarks; /* SPACE; NULL: none */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all`; BEYOND; SPACE */
 	uint32_t nleft; /* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, as was what is */
+	uint32_t nclients; /* REPAIRED, not of a list: the clients of all servers as the source has them */
+	const struct nfs4r_client_entry *clients;
 	const struct nfs4r_fuzzy_object *left; /* `later`, else taken all the same; LEFT, NEWER */
 };
 
@@ -287,6 +292,7 @@ enum nfs4r_action_type {
 	NFS4R_ACT_RECHECK_READS = 23,
 	NFS4R_ACT_LOCK_READY = 24,
 	NFS4R_ACT_LOCK_AGAIN = 25,
+	NFS4R_ACT_CLIENT = 40,
 };
 
 /* PUT: append the row, or its deletion, to the journal. Never durable itself. */
@@ -428,6 +434,15 @@ struct nfs4r_act_quorum_durable {
 };
 
 /*
+ * CLIENT: the answer to EV_CLIENT. OK: a majority holds it. DELAY: it cannot be said now, or the log ended before a majority had it; ask again. NOTSUPP: the volume has no protocol or disk
+ * format of locks. INVAL: no id, or a text that is too long. NOLCK: this server has NFS4R_CLIENTS_MAX already.
+ */
+struct nfs4r_act_client {
+	uint64_t wait_id;
+	enum nfs4r_status status;
+};
+
+/*
  * ACCEPTED, durable: then EV_ACCEPTED with the number. What this server accepted counts for itself only when it is on disk, too.
  * SYNC, durable: then EV_SYNCED with the number. An answer waits until a claim that was won is on disk (control 4.5).
  */
@@ -459,7 +474,8 @@ struct nfs4r_act_num {
 	ACTION(MONOTONIC_READ, monotonic_read, nfs4r_act_monotonic_read) \
 	ACTION(RECHECK_READS, recheck_reads, nfs4r_act_recheck_reads)    \
 	ACTION(LOCK_READY, lock_ready, nfs4r_act_lock_note)              \
-	ACTION(LOCK_AGAIN, lock_again, nfs4r_act_lock_note)
+	ACTION(LOCK_AGAIN, lock_again, nfs4r_act_lock_note)              \
+	ACTION(CLIENT, client, nfs4r_act_client)
 
 struct nfs4r_action {
 	enum nfs4r_action_type type;
@@ -672,6 +688,11 @@ enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_
 /* A READ of @oid for another server was allowed by may_serve(): counted for the policy, which acts on it at the next step. true: let that
  * be soon, there is something to do or a new end of a timer (control 7.4, 7.11). */
 bool nfs4r_core_served(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+
+/* The list of clients of @server (locks 7), as this server knows it: how many, whether one is in it, all of them (@fn returning false ends it). */
+uint32_t nfs4r_core_clients(const struct nfs4r_core *c, nfs4r_server_id server);
+bool nfs4r_core_has_client(const struct nfs4r_core *c, nfs4r_server_id server, const uint64_t id[2]);
+void nfs4r_core_each_client(const struct nfs4r_core *c, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg);
 
 /* Latencies in ms of the core's clock: bucket[0] counts those below 1 ms, bucket[i] those below 2^i, the last one all others. */
 #define NFS4R_CORE_BUCKETS 16

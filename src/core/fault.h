@@ -227,7 +227,8 @@
 	X(F_UNLOCK_INCOMPLETE, "locks 15", "a lock is given back before what was written under it is complete")              \
 	X(F_UNLOCK_ONCE, "locks 16", "an unlock that could not be delivered is forgotten")                                   \
 	X(F_LOCK_NOT_RESERVED, "locks 17", "a waiter is told of a lock that is not reserved for it")                         \
-	X(F_LOCK_NO_REQUEUE, "locks 20", "control ends, and who waits for a lock does not hear of it")
+	X(F_LOCK_NO_REQUEUE, "locks 20", "control ends, and who waits for a lock does not hear of it")                       \
+	X(F_CLIENT_UNHELD, "locks 7", "a client counts as listed before a majority holds that")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

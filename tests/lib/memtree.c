@@ -329,8 +329,11 @@ static void update(struct mobj *o, const struct nfs4r_entry *e, const struct nfs
 
 static void apply_part(struct memtree *t, const struct nfs4r_entry *e, const struct nfs4r_part *p)
 {
-	struct mobj *o = get(t, &p->oid, true);
+	struct mobj *o;
 
+	if (p->effect == NFS4R_EFF_CLIENT) /* of no object */
+		return;
+	o = get(t, &p->oid, true);
 	if (o->dead || o->version >= p->after)
 		return;
 	o->version = p->after;

@@ -326,6 +326,10 @@ static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_updat
 			sv->held = nfs4r_act_quorum_durable(a)->wait_id;
 			sv->holds++;
 			break;
+		case NFS4R_ACT_CLIENT:
+			sv->client_said = nfs4r_act_client(a)->wait_id;
+			sv->client_status = nfs4r_act_client(a)->status;
+			break;
 		case NFS4R_ACT_LOCK_READY:
 		case NFS4R_ACT_LOCK_AGAIN:
 			assert_true(sv->nnotes < NET_NOTES);
@@ -476,6 +480,31 @@ static bool gives(const struct server *from)
 	return v.gives;
 }
 
+struct clients {
+	struct nfs4r_client_entry *list;
+	uint32_t n;
+};
+
+static bool take_client(void *arg, const struct nfs4r_client_entry *k)
+{
+	struct clients *l = arg;
+
+	l->list = realloc(l->list, (l->n + 1) * sizeof(*l->list));
+	l->list[l->n++] = *k;
+	return true;
+}
+
+/* As @from has them. */
+static struct nfs4r_client_entry *all_clients(struct server *from, uint32_t *n)
+{
+	struct clients l = { 0 };
+
+	for (nfs4r_server_id i = 1; i <= NFS4R_SERVERS_MAX; i++)
+		nfs4r_core_each_client(from->core, i, take_client, &l);
+	*n = l.n;
+	return l.list;
+}
+
 /* The copy of the source, at once; nothing if it gives none. */
 static void do_repair(struct net *n, nfs4r_server_id s, bool ok)
 {
@@ -495,10 +524,13 @@ static void do_repair(struct net *n, nfs4r_server_id s, bool ok)
 		memtree_undo(sv->tree, from->tree, sv->repair->seals, sv->repair->nseals);
 	for (nfs4r_server_id i = 1; i <= n->n; i++)
 		ev.stable[i] = memtree_applied(sv->tree, i);
+	if (ok)
+		ev.clients = all_clients(from, &ev.nclients);
 	sv->repairs += ok;
 	free(sv->repair);
 	sv->repair = NULL;
 	step(n, s, &ev);
+	free((void *)ev.clients);
 	free(left);
 }
 
@@ -743,6 +775,14 @@ void net_leave(struct net *n, nfs4r_server_id s)
 void net_hold_until_quorum_durable(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_AWAIT_QUORUM, .wait_id = id, .oid = *oid };
+
+	step(n, s, &ev);
+	work(n, s);
+}
+
+void net_client(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_client *client, bool begins)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_CLIENT, .wait_id = id, .client = client, .ok = begins };
 
 	step(n, s, &ev);
 	work(n, s);

@@ -56,6 +56,8 @@ struct server {
 	uint32_t servers_said; /* ACT_SERVERS */
 	uint32_t fault, stuck, halted, recovered, checkpoints, hurried, applies, sealed, repairs, holds;
 	uint64_t held; /* the last HOLD that ended */
+	uint64_t client_said; /* the last CLIENT that was answered, and how */
+	enum nfs4r_status client_status;
 	struct nfs4r_oid cannot; /* entries that make this object, move it or change its content cannot be applied here; zero: all can */
 	bool cannot_make; /* only those that make it */
 	uint32_t asides; /* APPLY said so */
@@ -133,6 +135,7 @@ bool net_finish(struct net *n, nfs4r_server_id s); /* an administrator at @s: th
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an administrator at @s */
 void net_leave(struct net *n, nfs4r_server_id s); /* it is about to be stopped in order */
 void net_hold_until_quorum_durable(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid); /* HOLD; `held` becomes id */
+void net_client(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_client *client, bool begins); /* a client of @s begins, or is gone; client_said becomes id */
 void net_let_repair(struct net *n, nfs4r_server_id s, bool ok);
 void net_one_repair(struct net *n, nfs4r_server_id s); /* the one that is held back; further ones are, too */
 void net_stable(struct net *n, nfs4r_server_id s);

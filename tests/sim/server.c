@@ -378,6 +378,7 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		repair_begin(v, nfs4r_act_repair(a));
 		break;
 	case NFS4R_ACT_SERVERS: /* links are there to all the time */
+	case NFS4R_ACT_CLIENT: /* nobody asks */
 	case NFS4R_ACT_RECHECK_READS: /* a READ under way is answered by its owner, which is as good */
 		break;
 	case NFS4R_ACT_QUORUM_DURABLE:

@@ -291,6 +291,8 @@ static enum verdict test(struct nfs4r_core *c, const struct nfs4r_part *p)
 {
 	struct nfs4r_facts f;
 
+	if (p->effect == NFS4R_EFF_CLIENT) /* of no object (base/client.h) */
+		return SKIP;
 	control_is_known(c, &p->oid, &f);
 	if (f.known == NFS4R_DEAD)
 		return SKIP;

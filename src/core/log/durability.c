@@ -172,6 +172,8 @@ void log_quorum_run(struct nfs4r_core *c)
 		c->log.quorum.top = durable;
 	if (c->log.quorum.waits)
 		end_is_quorum_durable(c, quorum_durable_until(c, c->self));
+	if (c->log.clients.waits)
+		log_clients_run(c, quorum_durable_until(c, c->self));
 }
 
 /* The epoch is another one. */

@@ -40,6 +40,17 @@ void log_quorum_changed(struct nfs4r_core *c);
 void log_quorum_started(struct nfs4r_core *c);
 void log_quorum_fini(struct nfs4r_core *c);
 
+/* clients.c: the clients of each server (locks 7) */
+void log_client_begins(struct nfs4r_core *c, uint64_t id, const struct nfs4r_client *client); /* CLIENT with @id, in this step or later */
+void log_client_gone(struct nfs4r_core *c, uint64_t id, const struct nfs4r_client *client);
+bool log_client_is_listed(const struct nfs4r_core *c, nfs4r_server_id server, const uint64_t id[2]);
+void log_clients_commit(struct nfs4r_core *c, const struct nfs4r_entry *e);
+void log_clients_run(struct nfs4r_core *c, nfs4r_lsn durable);
+void log_clients_copied(struct nfs4r_core *c, const struct nfs4r_client_entry *list, uint32_t n); /* a repair has them from its source */
+bool log_client_restored(struct nfs4r_core *c, nfs4r_server_id server, const struct nfs4r_client *client, nfs4r_lsn lsn); /* false: it cannot be */
+void log_clients_started(struct nfs4r_core *c);
+void log_clients_fini(struct nfs4r_core *c);
+
 /* fuzzy.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
 struct fuzzy *log_fuzzy_add(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void log_fuzzy_restored(struct nfs4r_core *c, const struct fuzzy *row);

@@ -98,6 +98,26 @@ struct quorum_wait { /* durability.c: somebody waits until an own entry is held 
 	struct quorum_wait *prev, *next;
 };
 
+struct client_key {
+	uint64_t id[2];
+	nfs4r_server_id server;
+};
+
+struct client_row { /* clients.c, row 'K' */
+	struct client_key key; /* padding zero */
+	struct nfs4r_client client;
+	nfs4r_lsn lsn; /* of the entry that says so, in the log of its server */
+	bool listed;
+	UT_hash_handle hh;
+};
+
+struct clients { /* clients.c */
+	struct client_row *rows;
+	uint32_t n[NFS4R_SERVERS_MAX + 1];
+	nfs4r_lsn gone_lsn; /* own entries that took one out of the list are not later */
+	struct quorum_wait *waits;
+};
+
 #define MARKS 64
 
 struct quorum_state { /* durability.c */
@@ -129,6 +149,7 @@ struct log_state { /* c->log */
 	uint64_t heartbeat_at;
 	bool checkpoint_asked, checkpoint_hurried;
 	struct quorum_state quorum;
+	struct clients clients;
 	/* replicate.c, apply.c */
 	struct logst logs[NFS4R_SERVERS_MAX + 1];
 	struct pulled pulled[NFS4R_SERVERS_MAX + 1][NFS4R_SERVERS_MAX + 1]; /* [log][server] */

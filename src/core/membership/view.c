@@ -636,6 +636,7 @@ void view_started(struct nfs4r_core *c)
 	view_settings_started(c);
 	state_view_set_ready(c);
 	log_quorum_started(c);
+	log_clients_started(c);
 	if (c->view.adopted.nbook || c->view.adopted.settings.keys.durability)
 		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SERVERS });
 	view_believe_started(c);

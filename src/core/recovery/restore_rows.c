@@ -230,6 +230,30 @@ static bool restore_settings(struct nfs4r_core *c, struct cursor *key, struct cu
 	return !key->bad && !k->bad && k->r == k->end && !none && view && s.protocol && s.disk_format && nfs4r_volume_keys_ok(&s.keys) && view_settings_restored(c, view, &s, longest_ms);
 }
 
+static bool r_words(struct cursor *k, char *out, size_t max)
+{
+	size_t len = (size_t)r_u(k, 1);
+
+	if (k->bad || len > max || (size_t)(k->end - k->r) < len || memchr(k->r, '\0', len))
+		return false;
+	memcpy(out, k->r, len);
+	k->r += len;
+	return true;
+}
+
+static bool restore_client(struct nfs4r_core *c, struct cursor *key, struct cursor *val, nfs4r_server_id s)
+{
+	struct nfs4r_client k;
+	nfs4r_lsn lsn;
+
+	memset(&k, 0, sizeof(k));
+	k.id[0] = r_u(key, 8);
+	k.id[1] = r_u(key, 8);
+	lsn = r_u(val, 8);
+	k.minor = (uint32_t)r_u(val, 4);
+	return !key->bad && r_words(val, k.name, NFS4R_CLIENT_NAME_MAX) && r_words(val, k.address, NFS4R_CLIENT_ADDRESS_MAX) && val->r == val->end && log_client_restored(c, s, &k, lsn);
+}
+
 static void r_lsns(struct cursor *k, nfs4r_lsn *v)
 {
 	for (uint64_t n = r_u(k, 1); n && !k->bad; n--) {
@@ -364,6 +388,8 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 	case 'B':
 		a = r_u(key, 8);
 		return !key->bad && restore_address(c, val, s, a);
+	case 'K':
+		return restore_client(c, key, val, s);
 	case 'A':
 		a = r_u(val, 8);
 		ops_origin_restored(c, s, a, r_u(val, 8));

@@ -347,6 +347,7 @@ void recovery_repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 		list_ended(c, false);
 		return;
 	}
+	log_clients_copied(c, ev->clients, ev->nclients);
 	EACH_LOG(c, s) {
 		if (r->all && state_is_ended(c, s)) {
 			ops_monotonic_sealed(c, s);

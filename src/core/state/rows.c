@@ -16,6 +16,7 @@
  *   'I' server              the newest start in which that server remembered, and how far its journal was then
  *   'L' server              what the file system of that server can hold, as it told last (log 4.12)
  *   'X' oid                 an object whose bytes may be newer than its version (log 3.6)
+ *   'K' server id          a client of that server (locks 7; disk format 2)
  *   'N' oid                 what an owner told to be newer than the own copy (control 6.9)
  *
  * A claim has at most NFS4R_CLAIM_CONTROLS_MAX controls, so a claim is one row. Positions and
@@ -232,6 +233,27 @@ void row_reply(const struct reply *r, struct nfs4r_put *p, bool del)
 		w_oid(&k, &r->cond.dirs[i]);
 	for (uint32_t i = 0; i < r->cond.nfiles; i++)
 		w_oid(&k, &r->cond.files[i]);
+	p->val_len = (uint16_t)(k.p - p->val);
+}
+
+void row_client(const struct client_row *r, struct nfs4r_put *p, bool del)
+{
+	size_t name = strlen(r->client.name), address = strlen(r->client.address);
+	struct cursor k;
+
+	key_of(p, 'K', r->key.server, r->key.id[0], r->key.id[1], 3);
+	p->del = del;
+	if (del)
+		return;
+	k.p = p->val;
+	w_u(&k, r->lsn, 8);
+	w_u(&k, r->client.minor, 4);
+	w_u(&k, name, 1);
+	memcpy(k.p, r->client.name, name);
+	k.p += name;
+	w_u(&k, address, 1);
+	memcpy(k.p, r->client.address, address);
+	k.p += address;
 	p->val_len = (uint16_t)(k.p - p->val);
 }
 

@@ -110,6 +110,7 @@ void row_monotonic_read(const struct monotonic_read *n, struct nfs4r_put *p, boo
 void row_view(const struct view *w, struct nfs4r_put *p);
 void row_settings(uint64_t view, const struct nfs4r_volume_settings *s, uint32_t longest_ms, bool rehearsed, struct nfs4r_put *p, bool del);
 void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put *p, bool del);
+void row_client(const struct client_row *r, struct nfs4r_put *p, bool del);
 void row_memory(const struct memory *m, struct nfs4r_put *p);
 void row_peer_start(nfs4r_server_id s, const struct start *st, struct nfs4r_put *p);
 

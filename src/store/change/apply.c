@@ -162,10 +162,12 @@ static enum nfs4r_status plan_part(struct nfs4r_store *s, const struct nfs4r_ent
 		if (nfs4r_oid_eq(&e->parts[j].oid, &p->oid))
 			return NFS4R_INVAL;
 	}
+	plan->skip[i] = true;
+	if (p->effect == NFS4R_EFF_CLIENT) /* of no object (base/client.h); the core's row goes along */
+		return NFS4R_OK;
 	st = store_object_load(s, &p->oid, o);
 	if (st != NFS4R_OK && st != NFS4R_NOENT)
 		return st;
-	plan->skip[i] = true;
 	if (!o->row.version) {
 		if (p->effect == NFS4R_EFF_NONE)
 			return NFS4R_OK;
