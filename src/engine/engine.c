@@ -71,6 +71,11 @@ static void tree_commit(void *ctx, struct nfs4r_entry *entry, bool own, const st
 	}
 }
 
+static uint32_t tree_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_file_lock *out, uint32_t max)
+{
+	return nfs4r_store_locks(((struct nfs4r_engine *)ctx)->store, oid, out, max);
+}
+
 static void tree_oid_watermark(void *ctx, struct nfs4r_oid *out)
 {
 	nfs4r_store_oid_watermark(((struct nfs4r_engine *)ctx)->store, out);
@@ -258,7 +263,7 @@ static void *timer_thread(void *arg)
 
 static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
-	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_oid_watermark, tree_synced, NULL };
+	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_oid_watermark, tree_synced, tree_locks };
 	struct nfs4r_core_config c = { 0 };
 
 	engine_volume_begin(eng);

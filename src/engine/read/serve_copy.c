@@ -81,6 +81,35 @@ static enum nfs4r_status copy_oids(struct nfs4r_engine *eng, struct nfs4r_read *
 	return (n && !rd->ndirents) || nfs4r_store_failed(eng->store) ? NFS4R_DELAY : NFS4R_OK; /* what is not among them is taken for gone */
 }
 
+/* Into @rd, whose row is there: the locks of the file, of the same moment (locks 6). */
+static enum nfs4r_status copy_locks(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	uint32_t n = nfs4r_store_locks(eng->store, &rd->oid, NULL, 0);
+	struct nfs4r_row row;
+
+	if (!n)
+		return nfs4r_store_failed(eng->store) ? NFS4R_DELAY : NFS4R_OK; /* a list that ended meanwhile is ended by the entry that the reader gets next */
+	rd->locks = calloc(n, sizeof(*rd->locks));
+	if (!rd->locks)
+		return NFS4R_NOMEM;
+	rd->nlocks = nfs4r_store_locks(eng->store, &rd->oid, rd->locks, n);
+	if (rd->nlocks > n) {
+		rd->nlocks = 0;
+		return NFS4R_DELAY;
+	}
+	return nfs4r_store_row(eng->store, &rd->oid, &row) == NFS4R_KNOWN && row.version == rd->row.version ? NFS4R_OK : NFS4R_DELAY;
+}
+
+/* A failure carries nothing. */
+static enum nfs4r_status with_locks(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	enum nfs4r_status st = copy_locks(eng, rd);
+
+	if (st != NFS4R_OK)
+		nfs4r_read_fini(rd);
+	return st;
+}
+
 /* STALE means dead for good, so an object that goes away just now is DELAY. */
 enum nfs4r_status read_copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd)
 {
@@ -100,5 +129,7 @@ enum nfs4r_status read_copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd
 		rd->row = row;
 	else if (rd->type == NFS4R_RD_LISTXATTR && nfs4r_store_copy_row(eng->store, &rd->oid, &row) == NFS4R_KNOWN)
 		rd->row = row;
+	if (st == NFS4R_OK && rd->type == NFS4R_RD_GETATTR && row.type == NFS4R_TYPE_FILE)
+		st = with_locks(eng, rd);
 	return st == NFS4R_STALE || st == NFS4R_NOENT || st == NFS4R_UNKNOWN ? NFS4R_DELAY : st;
 }

@@ -502,7 +502,7 @@ static enum nfs4r_status fetch_content(struct repair *r, const struct nfs4r_oid 
 
 static enum nfs4r_status install(struct repair *r, const struct nfs4r_oid *oid, const struct fetched *f)
 {
-	struct nfs4r_install in = { .oid = *oid, .row = f->head.row, .handle_len = f->h.len, .nnames = f->nnames, .names = f->names };
+	struct nfs4r_install in = { .oid = *oid, .row = f->head.row, .handle_len = f->h.len, .nnames = f->nnames, .names = f->names, .nlocks = f->head.nlocks, .locks = f->head.locks };
 	enum nfs4r_status st;
 
 	memcpy(in.handle, f->h.b, f->h.len);
