@@ -29,6 +29,7 @@ struct waiter {
 	uint64_t since_ms, reserved_until_ms, notice_at_ms;
 	uint32_t notices; /* so many were given */
 	bool polls;
+	bool unknown; /* offered by a table that follows, and not reserved: nobody knows of it any more */
 	bool offered; /* its client is being notified: the lock is reserved, or it polls and the lock was free at some time since it asked last */
 };
 
@@ -49,6 +50,7 @@ struct nfs4r_locks {
 	struct waiter *offered, *offered_last; /* in the order in which they were offered */
 	struct nfs4r_locks_count count;
 	uint64_t random;
+	bool follows;
 };
 
 /* ---- memory ---- */
@@ -212,7 +214,7 @@ static void file_put(struct nfs4r_locks *t, struct file *f)
 
 static bool is_reserved(const struct waiter *w)
 {
-	return w->offered && !w->polls;
+	return w->offered && !w->polls && !w->unknown;
 }
 
 static void offer(struct nfs4r_locks *t, struct waiter *w, uint64_t now_ms)
@@ -220,22 +222,22 @@ static void offer(struct nfs4r_locks *t, struct waiter *w, uint64_t now_ms)
 	w->offered = true;
 	w->notices = 0;
 	w->notice_at_ms = now_ms;
-	w->reserved_until_ms = w->polls || t->cfg.reserve_ms == 0 ? UINT64_MAX : now_ms + t->cfg.reserve_ms;
+	w->reserved_until_ms = w->polls || t->follows || t->cfg.reserve_ms == 0 ? UINT64_MAX : now_ms + t->cfg.reserve_ms;
 	w->offered_prev = t->offered_last;
 	w->offered_next = NULL;
 	*(t->offered_last == NULL ? &t->offered : &t->offered_last->offered_next) = w;
 	t->offered_last = w;
-	w->file->nreserved += !w->polls;
-	t->count.reserved += !w->polls;
+	w->file->nreserved += is_reserved(w);
+	t->count.reserved += is_reserved(w);
 }
 
 static void withdraw_offer(struct nfs4r_locks *t, struct waiter *w)
 {
 	if (!w->offered)
 		return;
-	w->file->nreserved -= !w->polls;
-	t->count.reserved -= !w->polls;
-	w->offered = false;
+	w->file->nreserved -= is_reserved(w);
+	t->count.reserved -= is_reserved(w);
+	w->offered = w->unknown = false;
 	*(w->offered_prev == NULL ? &t->offered : &w->offered_prev->offered_next) = w->offered_next;
 	*(w->offered_next == NULL ? &t->offered_last : &w->offered_next->offered_prev) = w->offered_prev;
 }
@@ -338,6 +340,8 @@ static const struct nfs4r_lock *before_it(const struct file *f, const struct wai
 /* Something was given back: whose turn is it? Those that poll hear of what is left. */
 static void serve_queue(struct nfs4r_locks *t, struct file *f, uint64_t now_ms)
 {
+	if (t->follows)
+		return;
 	for (struct waiter *w = f->first; w != NULL; w = w->next) {
 		if (!w->polls && !w->offered && in_the_way(f, &w->lock) == NULL && before_it(f, w, &w->lock) == NULL)
 			offer(t, w, now_ms);
@@ -515,6 +519,73 @@ bool nfs4r_locks_test(const struct nfs4r_locks *t, const struct nfs4r_oid *oid, 
 	if (other != NULL)
 		*conflict = *other;
 	return other == NULL;
+}
+
+/* ---- following ---- */
+
+void nfs4r_locks_follow(struct nfs4r_locks *t)
+{
+	t->follows = true;
+	while (t->offered != NULL)
+		withdraw_offer(t, t->offered);
+}
+
+bool nfs4r_locks_has_room(const struct nfs4r_locks *t, const struct nfs4r_oid *oid)
+{
+	const struct file *f = *place_of(t, oid);
+
+	return t->count.ranges + t->count.waiting < t->cfg.max && (f == NULL || (f->nranges < NFS4R_LOCKS_FILE_MAX && f->nwaiters < NFS4R_LOCKS_WAITERS_MAX));
+}
+
+bool nfs4r_locks_follow_granted(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t now_ms)
+{
+	struct file *f = provide(t, NEEDED_TO_SET + 1) ? file_get(t, oid) : NULL;
+	struct waiter *w = f == NULL ? NULL : waiter_of(f, lock);
+
+	if (f == NULL)
+		return false;
+	if (w != NULL)
+		waiter_drop(t, w);
+	set_range(t, f, lock, now_ms);
+	return true;
+}
+
+bool nfs4r_locks_follow_waits(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait, void *tag, uint64_t now_ms)
+{
+	struct file *f = file_get(t, oid);
+	struct waiter *w = f == NULL ? NULL : waiter_of(f, lock);
+
+	if (f == NULL)
+		return false;
+	if (w == NULL)
+		w = waiter_add(t, f, lock, now_ms);
+	if (w != NULL) {
+		withdraw_offer(t, w);
+		w->polls = wait == NFS4R_LOCK_POLL;
+		w->tag = tag;
+	}
+	file_put(t, f);
+	return w != NULL;
+}
+
+bool nfs4r_locks_follow_notify(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, bool reserved, uint64_t now_ms)
+{
+	struct file *f = *place_of(t, oid);
+	struct waiter *w = f == NULL ? NULL : waiter_of(f, lock);
+
+	if (w == NULL)
+		return false;
+	withdraw_offer(t, w);
+	w->unknown = !reserved;
+	offer(t, w, now_ms);
+	return true;
+}
+
+bool nfs4r_locks_follow_is_waiting(const struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)
+{
+	const struct file *f = *place_of(t, oid);
+
+	return f != NULL && waiter_of(f, lock) != NULL;
 }
 
 /* ---- notices ---- */

@@ -11,6 +11,8 @@
  * again (nfs4r_locks_notice()). Asking again makes the lock held. A client that does not ask within reserve_ms goes to the end of the queue with all
  * its requests of that file, if others wait for the same range. A request that does not wait is decided by what is held and reserved alone, as a non-blocking fcntl() is.
  *
+ * A table of this kind decides. A second one may follow it at another place: see nfs4r_locks_follow().
+ *
  * A *polling* waiter is one whose client cannot be told. Nothing is reserved for it, since it may ask half a minute later, and nobody waits for it. It gets the lock if that
  * is free when it asks.
  */
@@ -91,6 +93,21 @@ bool nfs4r_locks_cancel(struct nfs4r_locks *t, const struct nfs4r_oid *oid, cons
 void nfs4r_locks_wait_again(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *what, enum nfs4r_lock_wait wait, void *tag, uint64_t now_ms);
 /* Could the owner of @want have it? False: *conflict is in the way. */
 bool nfs4r_locks_test(const struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *want, struct nfs4r_lock *conflict);
+
+/*
+ * A table can *follow* another one, which decides: its locks are what its clients have been answered. Then nothing conflicts and nothing is anybody's turn by itself, no reservation ends by itself, and
+ * acquire(), wait_again() and test() are not called. What is given back, or cancelled, only goes.
+ */
+void nfs4r_locks_follow(struct nfs4r_locks *t); /* from now on; what was reserved waits */
+/* Is there room for one more range or waiter of @oid? */
+bool nfs4r_locks_has_room(const struct nfs4r_locks *t, const struct nfs4r_oid *oid);
+/* @lock is granted, and the same request waits no longer. False: no memory. */
+bool nfs4r_locks_follow_granted(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t now_ms);
+/* @lock is being asked for, or asked for again, and waits. Its client is not told anything any more. False: no room, or no memory. */
+bool nfs4r_locks_follow_waits(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait, void *tag, uint64_t now_ms);
+/* The client of what waits is told to ask again, until it does: it is @reserved for it, or nobody knows of the request any more. False: it does not wait. */
+bool nfs4r_locks_follow_notify(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, bool reserved, uint64_t now_ms);
+bool nfs4r_locks_follow_is_waiting(const struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock); /* this very request */
 
 /* A waiter whose client has to be told now to ask again. */
 struct nfs4r_lock_notice {

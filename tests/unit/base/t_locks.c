@@ -638,6 +638,103 @@ static void random_operations_end_as_in_a_model_of_bytes(void **state)
 	}
 }
 
+/* ---- a table that follows another one ---- */
+
+static struct nfs4r_lock named(uint64_t owner, char type, uint64_t start, uint64_t last)
+{
+	return lock_of(owner, type == 'r' ? NFS4R_LOCK_READ : NFS4R_LOCK_WRITE, start, last);
+}
+
+#define FOLLOW_GRANTED(...)                                                  \
+	do {                                                                 \
+		const struct nfs4r_lock lock_ = named(__VA_ARGS__);          \
+		assert_true(nfs4r_locks_follow_granted(t, &oid, &lock_, 0)); \
+	} while (0)
+
+static void who_follows_takes_what_the_other_table_says(void **state)
+{
+	struct nfs4r_locks *t = table(100);
+
+	nfs4r_locks_follow(t);
+	FOLLOW_GRANTED(1, 'w', 0, 9);
+	FOLLOW_GRANTED(2, 'r', 5, 15); /* the first one has given it back there, and here not yet */
+	HAS("1w0-9 2r5-15");
+	FOLLOW_GRANTED(1, 'r', 3, 4);
+	HAS("1w0-2 1r3-4 1w5-9 2r5-15");
+	FOLLOW_GRANTED(1, 'w', 3, 4);
+	HAS("1w0-9 2r5-15");
+	release(t, 1, 0, UINT64_MAX, 0);
+	HAS("2r5-15");
+	nfs4r_locks_destroy(t);
+}
+
+static void who_follows_gives_nobody_his_turn(void **state)
+{
+	struct nfs4r_locks *t = table(100);
+	const struct nfs4r_lock first = named(2, 'w', 0, 9), second = named(3, 'w', 0, 9);
+
+	nfs4r_locks_follow(t);
+	FOLLOW_GRANTED(1, 'w', 0, 9);
+	assert_true(nfs4r_locks_follow_waits(t, &oid, &first, NFS4R_LOCK_QUEUE, (void *)2, 0));
+	assert_true(nfs4r_locks_follow_waits(t, &oid, &second, NFS4R_LOCK_QUEUE, (void *)3, 0));
+	release(t, 1, 0, 9, 0);
+	assert_int_equal(told(t, 0), 0);
+	assert_true(nfs4r_locks_follow_notify(t, &oid, &second, true, 100));
+	HAS("?2w0-9 !3w0-9");
+	assert_int_equal(told(t, 100), 3);
+	assert_int_equal(told(t, 100), 0);
+	assert_int_equal(told(t, 110), 3);
+	assert_int_equal(told(t, 100 + 10 * RESERVE_MS), 3); /* for as long as it takes */
+	assert_true(nfs4r_locks_follow_waits(t, &oid, &second, NFS4R_LOCK_QUEUE, (void *)3, 110)); /* it asks */
+	HAS("?2w0-9 ?3w0-9");
+	assert_true(nfs4r_locks_due(t) == FOREVER);
+	FOLLOW_GRANTED(3, 'w', 0, 9);
+	HAS("3w0-9 ?2w0-9");
+	assert_true(nfs4r_locks_cancel(t, &oid, &first, 0));
+	assert_false(nfs4r_locks_follow_notify(t, &oid, &first, true, 0));
+	HAS("3w0-9");
+	nfs4r_locks_destroy(t);
+}
+
+static void of_a_request_that_nobody_knows_any_more_the_client_is_told_and_nothing_is_reserved(void **state)
+{
+	struct nfs4r_locks *t = table(2);
+	const struct nfs4r_lock want = named(2, 'w', 0, 9), more = named(3, 'w', 0, 9);
+
+	nfs4r_locks_follow(t);
+	FOLLOW_GRANTED(1, 'w', 0, 9);
+	assert_true(nfs4r_locks_follow_waits(t, &oid, &want, NFS4R_LOCK_QUEUE, (void *)2, 0));
+	assert_true(nfs4r_locks_follow_is_waiting(t, &oid, &want));
+	assert_true(nfs4r_locks_follow_notify(t, &oid, &want, true, 0));
+	assert_int_equal(nfs4r_locks_count(t).reserved, 1);
+	assert_true(nfs4r_locks_follow_notify(t, &oid, &want, false, 5));
+	HAS("1w0-9 ?2w0-9");
+	assert_int_equal(nfs4r_locks_count(t).reserved, 0);
+	assert_int_equal(told(t, 5), 2);
+	assert_int_equal(told(t, 5), 0);
+	assert_int_equal(told(t, 15), 2);
+	assert_false(nfs4r_locks_has_room(t, &oid));
+	assert_false(nfs4r_locks_follow_waits(t, &oid, &more, NFS4R_LOCK_QUEUE, NULL, 30));
+	assert_false(nfs4r_locks_follow_is_waiting(t, &oid, &more));
+	assert_true(nfs4r_locks_follow_waits(t, &oid, &want, NFS4R_LOCK_QUEUE, (void *)2, 20));
+	assert_true(nfs4r_locks_due(t) == FOREVER);
+	nfs4r_locks_destroy(t);
+}
+
+static void a_table_that_begins_to_follow_ends_its_reservations(void **state)
+{
+	struct nfs4r_locks *t = table(100);
+
+	GRANTED(1, 'w', 0, 9, NFS4R_LOCK_TRY, 0);
+	WAITS(2, 'w', 0, 9, NFS4R_LOCK_QUEUE, 0);
+	release(t, 1, 0, 9, 0);
+	HAS("!2w0-9");
+	nfs4r_locks_follow(t);
+	HAS("?2w0-9");
+	assert_true(nfs4r_locks_due(t) == FOREVER);
+	nfs4r_locks_destroy(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -656,6 +753,10 @@ int main(void)
 		cmocka_unit_test(nobody_waits_for_a_client_that_cannot_be_told),
 		cmocka_unit_test(the_table_has_a_bound_and_says_so),
 		cmocka_unit_test(one_file_may_not_take_all),
+		cmocka_unit_test(who_follows_takes_what_the_other_table_says),
+		cmocka_unit_test(who_follows_gives_nobody_his_turn),
+		cmocka_unit_test(of_a_request_that_nobody_knows_any_more_the_client_is_told_and_nothing_is_reserved),
+		cmocka_unit_test(a_table_that_begins_to_follow_ends_its_reservations),
 		cmocka_unit_test(random_operations_end_as_in_a_model_of_bytes),
 	};
 
