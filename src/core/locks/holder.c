@@ -20,6 +20,7 @@ static struct nfs4r_locks *own_table(struct nfs4r_core *c)
 	if (!c->locks.own) {
 		c->locks.own = nfs4r_locks_create(&cfg);
 		assert(c->locks.own);
+		nfs4r_locks_follow(c->locks.own);
 	}
 	return c->locks.own;
 }
@@ -103,7 +104,9 @@ static void note(struct nfs4r_core *c, enum nfs4r_action_type type, const struct
 
 static void own_set(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)
 {
-	nfs4r_locks_acquire(own_table(c), oid, lock, NFS4R_LOCK_TRY, NULL, c->now, NULL);
+	bool ok = nfs4r_locks_follow_granted(own_table(c), oid, lock, c->now);
+
+	assert(ok); /* without memory no promise can be kept */
 }
 
 static void own_clear(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)
@@ -320,6 +323,10 @@ static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 	if (is_abandoned(r, lock, op->lock.n))
 		return;
 	if (st != NFS4R_OK && st != NFS4R_BLOCKED) {
+		if (m && op->lock.inc)
+			m->n = op->lock.n;
+		else if (op->lock.inc && st == NFS4R_DELAY) /* it was sent, and perhaps granted by who has let go of the file since */
+			item_add(c, r, NFS4R_OP_UNWAIT, lock, op->lock.n);
 		if (m && (st == NFS4R_STALE || st == NFS4R_ORPHAN)) {
 			note(c, NFS4R_ACT_LOCK_READY, &op->obj, lock, m->n); /* its client hears that the file is gone when it asks */
 			mine_drop(r, m);

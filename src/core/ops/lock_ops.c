@@ -31,7 +31,7 @@ bool ops_lock_at_once(struct nfs4r_core *c, struct nfs4r_op *op)
 
 	if (!nfs4r_op_is_lock(op->type))
 		return false;
-	op->lock.n = op->lock.of = 0;
+	op->lock.n = op->lock.of = op->lock.view = op->lock.inc = 0;
 	op->lock.conflict = (struct nfs4r_file_lock){ .holder = 0 };
 	if (!nfs4r_core_locks_shared(c))
 		st = NFS4R_NOTSUPP;
