@@ -52,12 +52,12 @@ struct nfs4r_lock_request {
 	enum nfs4r_lock_wait wait; /* LOCK; else 0 */
 	bool reclaim; /* LOCK: its client had it before its server, or the authority, lost its memory */
 	uint64_t n; /* of the holder's request: rises with every one, over restarts, too (locks 4). Given by the core of the holder */
-	uint64_t of; /* UNWAIT: n of the LOCK that waited */
+	uint64_t of; /* not used, 0 */
 	/* both */
 	uint64_t view; /* adopted by the asking server when it asked; comes back with the answer (locks 5) */
 	uint64_t inc; /* start of the asked server, as the transport names it; comes back with the answer */
 	/* answer */
-	bool was_granted; /* UNWAIT: the lock was the owner's already */
+	bool was_granted; /* UNWAIT: it does not wait, and some of these bytes are the owner's: perhaps by that request */
 	struct nfs4r_file_lock conflict; /* DENIED, BLOCKED: one that is in the way; lock.type 0: not known */
 };
 

@@ -258,6 +258,27 @@ static bool abandon(struct nfs4r_core *c, struct lock_file *f, const struct nfs4
 	return true;
 }
 
+struct any {
+	const struct nfs4r_lock *of;
+	bool found;
+};
+
+static void find_any(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
+{
+	struct any *a = arg;
+
+	a->found |= state == NFS4R_LOCK_SET && lock->start <= a->of->last && a->of->start <= lock->last && memcmp(&lock->owner, &a->of->owner, sizeof(lock->owner)) == 0;
+}
+
+/* Does the owner have some of these bytes? What waited may be among them, since control has ended meanwhile. */
+static bool has_any(struct nfs4r_core *c, const struct nfs4r_lock *of, const struct nfs4r_oid *oid)
+{
+	struct any a = { .of = of };
+
+	nfs4r_locks_walk(locks_table(c), oid, find_any, &a);
+	return a.found;
+}
+
 static void test(struct nfs4r_core *c, struct nfs4r_op *op)
 {
 	struct nfs4r_lock other;
@@ -283,7 +304,7 @@ static void carry_out(struct nfs4r_core *c, struct lock_file *f, struct lock_par
 		locks_clear(c, f, &op->lock.lock);
 		break;
 	default:
-		op->lock.was_granted = !abandon(c, f, op) && op->lock.of && p->granted == op->lock.of;
+		op->lock.was_granted = !abandon(c, f, op) && has_any(c, &op->lock.lock, &op->obj);
 	}
 }
 

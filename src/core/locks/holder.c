@@ -63,14 +63,13 @@ static void has_work(struct nfs4r_core *c)
 	c->dirty |= DIRTY_LOCKS;
 }
 
-static struct lock_item *item_add(struct nfs4r_core *c, struct lock_rec *r, uint32_t type, const struct nfs4r_lock *lock, uint64_t of)
+static void item_add(struct nfs4r_core *c, struct lock_rec *r, uint32_t type, const struct nfs4r_lock *lock)
 {
 	struct lock_item *i = out_xcalloc(1, sizeof(*i));
 
-	*i = (struct lock_item){ .type = type, .lock = *lock, .of = of };
+	*i = (struct lock_item){ .type = type, .lock = *lock };
 	DL_APPEND(r->items, i);
 	has_work(c);
-	return i;
 }
 
 static struct lock_mine *mine_find(struct lock_rec *r, const struct nfs4r_lock *lock)
@@ -173,13 +172,13 @@ static void say_anew(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4
 	own_pieces(c, &r->key.oid, what, &p);
 	for (uint32_t i = 0; i < p.n; i++)
 		if (p.v[i].type != what->type)
-			item_add(c, r, NFS4R_OP_LOCK, &p.v[i], 0);
+			item_add(c, r, NFS4R_OP_LOCK, &p.v[i]);
 	for (uint32_t i = 0; i <= p.n; i++) {
 		uint64_t end = i < p.n ? p.v[i].start : what->last;
 
 		gap.last = i < p.n ? end - 1 : end;
 		if (i < p.n ? gap.start < end : gap.start <= end)
-			item_add(c, r, NFS4R_OP_UNLOCK, &gap, 0);
+			item_add(c, r, NFS4R_OP_UNLOCK, &gap);
 		if (i < p.n && p.v[i].last == UINT64_MAX)
 			break;
 		if (i < p.n)
@@ -190,11 +189,39 @@ static void say_anew(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4
 
 /* ---- what clients ask for ---- */
 
+static bool overlaps(const struct nfs4r_lock *a, const struct nfs4r_lock *b)
+{
+	return a->start <= b->last && b->start <= a->last;
+}
+
+/*
+ * What is ready and among the ranges of the authority is so until its owner asks for anything else there. Then its client waits again. (What the owner has there is said anew from HT, which does not have what is
+ * only ready.)
+ */
+static void not_ready_now(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_lock *by)
+{
+	struct lock_mine *m;
+
+	DL_FOREACH(r->mine, m)
+		if (m->ready && m->set && overlaps(&m->lock, by)) {
+			m->ready = m->set = false;
+			m->ask = true;
+			note(c, NFS4R_ACT_LOCK_AGAIN, &r->key.oid, &m->lock, m->n);
+			has_work(c);
+		}
+}
+
+static void unwait(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_lock *lock)
+{
+	not_ready_now(c, r, lock);
+	item_add(c, r, NFS4R_OP_UNWAIT, lock);
+}
+
 static void fetched(struct nfs4r_core *c, struct lock_rec *r, struct lock_mine *m)
 {
 	own_set(c, &r->key.oid, &m->lock);
 	if (!m->set)
-		item_add(c, r, NFS4R_OP_LOCK, &m->lock, 0);
+		item_add(c, r, NFS4R_OP_LOCK, &m->lock);
 	mine_drop(r, m);
 	rec_put(c, r);
 }
@@ -205,6 +232,8 @@ bool locks_fetch(struct nfs4r_core *c, const struct nfs4r_op *op, enum nfs4r_sta
 	struct lock_mine *m = r ? mine_find(r, &op->lock.lock) : NULL;
 	struct nfs4r_facts f;
 
+	if (r && !(m && m->ready))
+		not_ready_now(c, r, &op->lock.lock);
 	if (!m)
 		return false;
 	control_is_known(c, &op->obj, &f);
@@ -233,7 +262,9 @@ void locks_unlock(struct nfs4r_core *c, const struct nfs4r_op *op)
 	if (!p.n && !r)
 		return; /* nobody was told that it has any */
 	own_clear(c, &op->obj, &op->lock.lock);
-	item_add(c, rec_get(c, &op->obj, &op->lock.lock.owner), NFS4R_OP_UNLOCK, &op->lock.lock, 0);
+	if (r)
+		not_ready_now(c, r, &op->lock.lock);
+	item_add(c, rec_get(c, &op->obj, &op->lock.lock.owner), NFS4R_OP_UNLOCK, &op->lock.lock);
 }
 
 void locks_unwait(struct nfs4r_core *c, const struct nfs4r_op *op)
@@ -244,10 +275,10 @@ void locks_unwait(struct nfs4r_core *c, const struct nfs4r_op *op)
 	if (!r)
 		return;
 	if (m) {
-		item_add(c, r, NFS4R_OP_UNWAIT, &m->lock, m->n);
 		mine_drop(r, m);
+		unwait(c, r, &op->lock.lock);
 	} else if (r->active) { /* of what comes of it */
-		item_add(c, r, NFS4R_OP_UNWAIT, &op->lock.lock, 0);
+		unwait(c, r, &op->lock.lock);
 	}
 }
 
@@ -270,18 +301,15 @@ bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 	return true;
 }
 
-/* What was given up while the request was under way. */
-static bool is_abandoned(struct lock_rec *r, const struct nfs4r_lock *lock, uint64_t n)
+/* It was given up while the request was under way. */
+static bool is_abandoned(struct lock_rec *r, const struct nfs4r_lock *lock)
 {
 	struct lock_item *i;
-	bool any = false;
 
 	DL_FOREACH(r->items, i)
-		if (i->type == NFS4R_OP_UNWAIT && lock_is(&i->lock, lock)) {
-			i->of = n;
-			any = true;
-		}
-	return any;
+		if (i->type == NFS4R_OP_UNWAIT && lock_is(&i->lock, lock))
+			return true;
+	return false;
 }
 
 static void wait_until(struct nfs4r_core *c, struct lock_mine *m)
@@ -320,13 +348,17 @@ static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 		client_has(c, r, op);
 		return;
 	}
-	if (is_abandoned(r, lock, op->lock.n))
+	if (is_abandoned(r, lock))
 		return;
+	if (fresh && who == LOCKS_ASK) { /* its client does not wait any more, or has it */
+		unwait(c, r, lock);
+		return;
+	}
 	if (st != NFS4R_OK && st != NFS4R_BLOCKED) {
 		if (m && op->lock.inc)
 			m->n = op->lock.n;
 		else if (op->lock.inc && st == NFS4R_DELAY) /* it was sent, and perhaps granted by who has let go of the file since */
-			item_add(c, r, NFS4R_OP_UNWAIT, lock, op->lock.n);
+			unwait(c, r, lock);
 		if (m && (st == NFS4R_STALE || st == NFS4R_ORPHAN)) {
 			note(c, NFS4R_ACT_LOCK_READY, &op->obj, lock, m->n); /* its client hears that the file is gone when it asks */
 			mine_drop(r, m);
@@ -344,11 +376,12 @@ static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 	m->polls = op->lock.wait == NFS4R_LOCK_POLL;
 	m->ask = m->ready = false;
 	m->set = st == NFS4R_OK;
-	if (fresh && who == LOCKS_ASK) {
+	if (fresh && who == LOCKS_ABANDONED) {
 		m->abandoned = true;
 		wait_until(c, m);
 	}
 	if (st == NFS4R_OK) {
+		not_ready_now(c, r, lock);
 		reserve(c, m);
 		note(c, NFS4R_ACT_LOCK_READY, &op->obj, lock, m->n);
 	} else if (r->early_n == m->n && r->early_ready) {
@@ -427,7 +460,6 @@ struct lock_rec *locks_run_next(struct nfs4r_core *c, struct lock_rec *after, st
 		*who = m ? LOCKS_ASK : LOCKS_ITEM;
 		op->type = m ? NFS4R_OP_LOCK : r->items->type;
 		op->lock.lock = m ? m->lock : r->items->lock;
-		op->lock.of = m ? 0 : r->items->of;
 		if (op->type == NFS4R_OP_LOCK)
 			op->lock.wait = m ? NFS4R_LOCK_QUEUE : NFS4R_LOCK_TRY;
 		return r;
@@ -437,9 +469,13 @@ struct lock_rec *locks_run_next(struct nfs4r_core *c, struct lock_rec *after, st
 
 void locks_begin_own(struct nfs4r_core *c, struct lock_rec *r, const struct opx *o, struct nfs4r_op *op)
 {
+	struct lock_mine *m = r->items ? NULL : mine_find(r, &op->lock.lock);
+
 	assert(!r->active);
 	r->active = o;
 	op->lock.n = c->memory.now.inc << 32 | ++c->locks.n;
+	if (m)
+		m->n = op->lock.n; /* what is said of an older number does not count any more */
 }
 
 void locks_run_end(struct nfs4r_core *c, bool more)
@@ -541,7 +577,7 @@ void locks_ask_again(struct nfs4r_core *c)
 static void reserve_over(struct nfs4r_core *c, struct lock_rec *r, struct lock_mine *m)
 {
 	m->ready = m->set = false;
-	item_add(c, r, NFS4R_OP_UNWAIT, &m->lock, m->n);
+	unwait(c, r, &m->lock);
 	m->ask = !m->polls && !m->abandoned;
 	if (!m->abandoned)
 		note(c, NFS4R_ACT_LOCK_AGAIN, &r->key.oid, &m->lock, m->n);

@@ -15,7 +15,8 @@ struct lock_key { /* an owner at a file; nothing but bytes */
 enum locks_asker {
 	LOCKS_CLIENT = 1, /* it hears the answer */
 	LOCKS_ITEM, /* the first of a list */
-	LOCKS_ASK /* this server, in the place of a client that waits, or that gave up when the request was on its way */
+	LOCKS_ASK, /* this server, in the place of a client that waits */
+	LOCKS_ABANDONED /* a client that gave up when the request was on its way */
 };
 
 /* ---- as the authority of a file ---- */
@@ -70,7 +71,6 @@ struct lock_requeue { /* REQUEUE, until it is heard (locks 20) */
 struct lock_item { /* what the authority has to hear, in this order, until it confirms it (locks 16) */
 	uint32_t type; /* UNLOCK, UNWAIT; LOCK: of what is the owner's already */
 	struct nfs4r_lock lock;
-	uint64_t of; /* UNWAIT: n of the LOCK */
 	struct lock_item *prev, *next;
 };
 

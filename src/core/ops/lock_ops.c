@@ -177,7 +177,7 @@ void ops_lock_cancel(struct nfs4r_core *c, struct opx *o)
 	op->id = old->id;
 	op->core = o;
 	o->op = op;
-	o->who = LOCKS_ASK;
+	o->who = LOCKS_ABANDONED;
 	old->core = NULL;
 	done(c, old, NFS4R_DELAY);
 }
