@@ -286,7 +286,7 @@ void locks_unwait(struct nfs4r_core *c, const struct nfs4r_op *op)
 
 bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 {
-	struct lock_rec *r;
+	struct lock_rec *r = NULL;
 
 	if (op->type != NFS4R_OP_LOCK_TEST) {
 		r = rec_get(c, &op->obj, &op->lock.lock.owner);
@@ -298,6 +298,8 @@ bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 	}
 	if (!op->lock.n)
 		op->lock.n = c->memory.now.inc << 32 | ++c->locks.n;
+	if (r)
+		r->active_n = op->lock.n;
 	return true;
 }
 
@@ -473,7 +475,7 @@ void locks_begin_own(struct nfs4r_core *c, struct lock_rec *r, const struct opx 
 
 	assert(!r->active);
 	r->active = o;
-	op->lock.n = c->memory.now.inc << 32 | ++c->locks.n;
+	r->active_n = op->lock.n = c->memory.now.inc << 32 | ++c->locks.n;
 	if (m)
 		m->n = op->lock.n; /* what is said of an older number does not count any more */
 }
@@ -507,7 +509,7 @@ void locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const
 	struct lock_rec *r = rec_find(c, oid, &lock->owner);
 	struct lock_mine *m = r ? mine_find(r, lock) : NULL;
 
-	if (r && r->active && (!m || m->n != n)) {
+	if (r && r->active && r->active_n == n) {
 		early(r, n, true);
 		return;
 	}
@@ -524,7 +526,7 @@ void locks_holder_again(struct nfs4r_core *c, const struct nfs4r_oid *oid, const
 	struct lock_rec *r = rec_find(c, oid, &lock->owner);
 	struct lock_mine *m = r ? mine_find(r, lock) : NULL;
 
-	if (r && r->active && (!m || m->n != n)) {
+	if (r && r->active && r->active_n == n) {
 		early(r, n, false);
 		return;
 	}

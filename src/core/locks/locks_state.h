@@ -87,6 +87,7 @@ struct lock_mine { /* a LOCK of a client that waits, or is ready and was not fet
 struct lock_rec { /* an owner at a file that has something under way */
 	struct lock_key key;
 	const struct opx *active; /* one request at a time */
+	uint64_t active_n; /* its number */
 	struct lock_item *items;
 	struct lock_mine *mine;
 	uint64_t not_before;
