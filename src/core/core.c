@@ -15,6 +15,7 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->window_entries = 4096;
 	cfg->lock_max = 1000000;
 	cfg->lock_reserve_ms = 5000;
+	cfg->lock_grace_ms = 70000;
 	cfg->fault = 0;
 #define HOME_CORE(there, value) cfg->there = (value);
 #define HOME_RPC(there, value)
@@ -53,7 +54,7 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->control.next_seq = 1;
 	c->step = 1;
 	c->policy_ops = &nfs4r_policy;
-	c->control_port = (struct control_port){ ops_claim_gone, locks_claim_closes, locks_claim_released };
+	c->control_port = (struct control_port){ ops_claim_gone, locks_claim_closes, locks_gap_keeps, locks_claim_released };
 	c->membership_port = (struct membership_port){ core_view_adopted, recovery_repair_anew };
 	view_init(c);
 	recovery_memory_init(c);
@@ -292,6 +293,7 @@ static void timers(struct nfs4r_core *c)
 	control_release_timers(c);
 	ops_timers(c);
 	locks_authority_timers(c);
+	locks_gap_timers(c);
 	locks_holder_timers(c);
 	log_heartbeat(c);
 	view_timers(c);
@@ -321,6 +323,8 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	log_bytes(c, c->log.logs[c->self].applied, 0);
 	log_fuzzy_started(c);
 	recovery_restart_claims(c);
+	if (nfs4r_core_locks_shared(c))
+		locks_gap_started(c);
 	log_peers_started(c);
 	recovery_memory_started(c);
 	ops_monotonic_started(c);
@@ -345,6 +349,8 @@ static bool from_member_only(uint32_t type)
 	case NFS4R_MSG_FORWARD_ANSWER:
 	case NFS4R_MSG_LOCK_READY:
 	case NFS4R_MSG_REQUEUE:
+	case NFS4R_MSG_LOCKS_OF:
+	case NFS4R_MSG_LOCKS_LIST:
 		return true;
 	default:
 		return false;
@@ -509,6 +515,14 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 	case NFS4R_MSG_LOCK_READY:
 	case NFS4R_MSG_REQUEUE:
 		on_lock_note(c, from, m);
+		break;
+	case NFS4R_MSG_LOCKS_OF:
+		if (nfs4r_core_locks_shared(c))
+			locks_gap_on_question(c, from, m);
+		break;
+	case NFS4R_MSG_LOCKS_LIST:
+		if (nfs4r_core_locks_shared(c))
+			locks_gap_on_list(c, from, m);
 		break;
 	case NFS4R_MSG_SPACE:
 		ops_space_on_msg(c, from, m);

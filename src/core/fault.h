@@ -228,7 +228,9 @@
 	X(F_UNLOCK_ONCE, "locks 16", "an unlock that could not be delivered is forgotten")                                   \
 	X(F_LOCK_NOT_RESERVED, "locks 17", "a waiter is told of a lock that is not reserved for it")                         \
 	X(F_LOCK_NO_REQUEUE, "locks 20", "control ends, and who waits for a lock does not hear of it")                       \
-	X(F_CLIENT_UNHELD, "locks 7", "a client counts as listed before a majority holds that")
+	X(F_CLIENT_UNHELD, "locks 7", "a client counts as listed before a majority holds that")                              \
+	X(F_LOCK_NO_GAP, "locks 8", "a server that started grants what it has forgotten to have granted")                    \
+	X(F_LOCK_RECLAIM_ANY, "locks 12", "a lock is given back to a client that has lost it")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -84,6 +84,10 @@ void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, const stru
 		c->joinrows.rows = calloc(m->joinrows.n, sizeof(*c->joinrows.rows));
 		memcpy(c->joinrows.rows, m->joinrows.rows, m->joinrows.n * sizeof(*c->joinrows.rows));
 	}
+	if (m->type == NFS4R_MSG_LOCKS_LIST) {
+		c->locks_list.rows = calloc(m->locks_list.n + 1, sizeof(*c->locks_list.rows));
+		memcpy(c->locks_list.rows, m->locks_list.rows, m->locks_list.n * sizeof(*c->locks_list.rows));
+	}
 	post(n, from, to, c);
 }
 
@@ -1345,6 +1349,17 @@ static struct client *lock_op(struct net *n, nfs4r_server_id s, uint32_t type, c
 struct client *op_lock(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait)
 {
 	return lock_op(n, s, NFS4R_OP_LOCK, f, lock, wait);
+}
+
+struct client *op_reclaim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock)
+{
+	struct client *c = client(n, s, NFS4R_OP_LOCK);
+
+	c->op.obj = *f;
+	c->op.lock.lock = *lock;
+	c->op.lock.wait = NFS4R_LOCK_TRY;
+	c->op.lock.reclaim = true;
+	return go(n, c);
 }
 
 struct client *op_lock_test(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock)

@@ -168,6 +168,7 @@ struct client *op_here(struct net *n, nfs4r_server_id s, const struct nfs4r_op *
 struct client *op_claim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t depth);
 /* Locks: a volume of protocol NFS4R_PROTOCOL_LOCKS. Notes about waiting ones are in s[].notes. */
 struct client *op_lock(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait);
+struct client *op_reclaim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock);
 struct client *op_lock_test(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock);
 struct client *op_unlock(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock);
 struct client *op_unwait(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock);

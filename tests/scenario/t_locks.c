@@ -371,6 +371,64 @@ static void who_polls_hears_that_it_may_ask(void **state)
 	net_free(n);
 }
 
+static void locks_survive_the_start_of_their_authority(void **state)
+{
+	struct net *n = begin("f g");
+	struct nfs4r_oid f = at(n, "f"), g = at(n, "g");
+
+	n->cfg.revoke_ms = 60000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 50, 59)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
+	assert_int_equal(finish(n, wait_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 5, 5))), NFS4R_BLOCKED);
+	net_crash(n, P);
+	net_restart(n, P, true);
+	assert_int_equal(counts(n, P).gaps, 1);
+	assert_int_equal(finish(n, op_reclaim(n, P, &f, &(struct nfs4r_lock){ .owner = { { 1, 1 }, { 2, 1 } }, .type = NFS4R_LOCK_WRITE, .start = 50, .last = 59 })), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	assert_int_equal(counts(n, P).gaps, 0); /* a round trip, since it knows of no clients of its own */
+	assert_int_equal(counts(n, P).ranges, 2);
+	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 9, 50)), NFS4R_DENIED);
+	unlock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9));
+	net_run(n, 3 * RTT(n));
+	assert_int_equal(notes(n, S, true), 1); /* the waiter asked anew */
+	assert_int_equal(finish(n, wait_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 5, 5))), NFS4R_OK);
+	assert_int_equal(try_lock(n, P, &g, of(1, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
+	unlock(n, S, &f, all_of(3));
+	unlock(n, P, &f, all_of(1));
+	unlock(n, P, &g, all_of(1));
+	all_is_heard(n);
+	net_quiet(n);
+	nothing_is_left(n);
+	net_free(n);
+}
+
+/* What the row of a file says is older than what was lost. */
+static void a_start_forgets_the_row_of_what_it_controls(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+
+	n->cfg.revoke_ms = 60000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	net_quiet(n); /* the row has it */
+	unlock(n, P, &f, all_of(1));
+	net_run(n, 3 * RTT(n));
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK); /* in the table only */
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, 5 * RTT(n));
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 5, 5)), NFS4R_DENIED);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 15, 15)), NFS4R_OK);
+	unlock(n, Q, &f, all_of(2));
+	unlock(n, S, &f, all_of(3));
+	all_is_heard(n);
+	net_quiet(n);
+	assert_int_equal(try_lock(n, S, &f, all_of(3)), NFS4R_OK);
+	net_free(n);
+}
+
 static void a_volume_of_before_has_none(void **state)
 {
 	struct net *n = net_new(3);
@@ -396,6 +454,8 @@ int main(void)
 		cmocka_unit_test(who_gave_up_keeps_nobody_out),
 		cmocka_unit_test(waiters_move_with_control),
 		cmocka_unit_test(who_polls_hears_that_it_may_ask),
+		cmocka_unit_test(locks_survive_the_start_of_their_authority),
+		cmocka_unit_test(a_start_forgets_the_row_of_what_it_controls),
 		cmocka_unit_test(a_volume_of_before_has_none),
 	};
 

@@ -232,6 +232,44 @@ static bool who_waits_is_not_forgotten_with_control(struct net *n)
 	return is_told(n, Q);
 }
 
+/* P has forgotten what it granted to Q's client. */
+static bool a_start_does_not_grant_what_it_forgot(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+	struct client *c;
+
+	assert_int_equal(try_byte(n, P, &f, 1, 50), NFS4R_OK);
+	assert_int_equal(try_byte(n, Q, &f, 2, 0), NFS4R_OK);
+	net_crash(n, P);
+	net_restart(n, P, true);
+	assert_true(acting(n, P, &f));
+	c = lock_byte(n, P, &f, 3, 0);
+	net_run(n, 5000);
+	return c->done && c->op.status == NFS4R_DENIED;
+}
+
+static enum nfs4r_status reclaim_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)
+{
+	struct nfs4r_lock lock = byte(who, at);
+
+	return finish(n, op_reclaim(n, s, f, &lock));
+}
+
+/* Its server has given the lock up, and somebody else had it since. */
+static bool a_lost_lock_is_not_reclaimed(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+
+	assert_int_equal(try_byte(n, P, &f, 1, 50), NFS4R_OK);
+	assert_int_equal(try_byte(n, Q, &f, 2, 0), NFS4R_OK);
+	unlock_byte(n, Q, &f, 2, 0);
+	net_run(n, RTT(n));
+	assert_int_equal(try_byte(n, S, &f, 3, 0), NFS4R_OK);
+	unlock_byte(n, S, &f, 3, 0);
+	net_run(n, RTT(n));
+	return reclaim_byte(n, Q, &f, 2, 0) == NFS4R_DENIED;
+}
+
 static const struct prevents list[] = {
 	{ "locks 1: nothing is granted under control that closes", F_LOCK_WHILE_CLOSING, nothing_is_granted_while_control_closes },
 	{ "locks 2: the next authority knows what is locked", F_LOCK_NO_LIST, the_next_knows_what_is_locked },
@@ -239,6 +277,8 @@ static const struct prevents list[] = {
 	{ "locks 4: a late UNLOCK takes nothing away", F_LOCK_UNNUMBERED, a_late_unlock_takes_nothing_away },
 	{ "locks 5: an answer of an older start does not count", F_LOCK_OLD_GRANT, an_answer_of_an_older_start_does_not_count },
 	{ "locks 6: while a file is controlled its row is the past", F_LOCK_ROW_AGAIN, the_table_counts_and_not_the_row },
+	{ "locks 8: a server that started grants nothing it may have granted", F_LOCK_NO_GAP, a_start_does_not_grant_what_it_forgot },
+	{ "locks 12: a lost lock is not reclaimed", F_LOCK_RECLAIM_ANY, a_lost_lock_is_not_reclaimed },
 	{ "locks 15: who gets a lock sees what was written before", F_UNLOCK_INCOMPLETE, who_gets_the_lock_sees_what_was_written },
 	{ "locks 16: an UNLOCK is said until it is heard", F_UNLOCK_ONCE, an_unlock_is_said_until_it_is_heard },
 	{ "locks 17: what a waiter is told of is reserved", F_LOCK_NOT_RESERVED, what_a_waiter_is_told_of_is_its_own },

@@ -264,6 +264,7 @@ struct policy_ops {
 struct control_port { /* what control tells the rooms above it; filled in by the door */
 	void (*claim_gone)(struct nfs4r_core *c, struct claim *cl); /* an own claim is about to be aborted: nothing may count on it any more */
 	void (*closes)(struct nfs4r_core *c, struct claim *cl); /* an own claim has begun to close: what has to come before its `last` is written now */
+	bool (*keeps)(const struct nfs4r_core *c, const struct claim *cl); /* it is not released yet, whoever has its entries */
 	void (*released)(struct nfs4r_core *c, struct claim *cl); /* an own claim is out of the table */
 };
 

@@ -388,7 +388,7 @@ nfs4r_servers control_release_run(struct nfs4r_core *c)
 	DL_FOREACH_SAFE(c->control.closing, ow, tmp) {
 		if ((ow->last > safe && !(FAULT(F_DROP_AT_ONCE) && own_is_deep_plus(ow))) || c->recovering)
 			break;
-		if (ow->pins)
+		if (ow->pins || c->control_port.keeps(c, ow->claim))
 			continue;
 		c->st.releases++;
 		state_hist_add(&c->st.release, c->now - ow->closing_ms);

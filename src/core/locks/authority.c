@@ -279,6 +279,31 @@ static bool has_any(struct nfs4r_core *c, const struct nfs4r_lock *of, const str
 	return a.found;
 }
 
+struct all {
+	const struct nfs4r_lock *of;
+	uint64_t next; /* first byte that was not found yet */
+	bool done;
+};
+
+static void find_all(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
+{
+	struct all *a = arg;
+
+	if (a->done || state != NFS4R_LOCK_SET || lock->start > a->next || lock->last < a->next || lock->type < a->of->type || memcmp(&lock->owner, &a->of->owner, sizeof(lock->owner)) != 0)
+		return;
+	a->done = lock->last >= a->of->last;
+	a->next = lock->last + 1;
+}
+
+/* Does the owner have all of these bytes, as much as it says? */
+static bool has_all(struct nfs4r_core *c, const struct nfs4r_lock *of, const struct nfs4r_oid *oid)
+{
+	struct all a = { .of = of, .next = of->start };
+
+	nfs4r_locks_walk(locks_table(c), oid, find_all, &a);
+	return a.done;
+}
+
 static void test(struct nfs4r_core *c, struct nfs4r_op *op)
 {
 	struct nfs4r_lock other;
@@ -296,6 +321,10 @@ static void carry_out(struct nfs4r_core *c, struct lock_file *f, struct lock_par
 	op->lock.was_granted = false;
 	switch (op->type) {
 	case NFS4R_OP_LOCK:
+		if (op->lock.reclaim && !locks_in_gap(c, &op->obj) && !has_all(c, &op->lock.lock, &op->obj) && !FAULT(F_LOCK_RECLAIM_ANY)) {
+			op->status = NFS4R_DENIED; /* it was given up meanwhile */
+			break;
+		}
 		op->status = acquire(c, f, op, p->holder, p->inc);
 		if (op->status == NFS4R_OK)
 			p->granted = op->lock.n;
@@ -313,7 +342,7 @@ enum locks_outcome locks_request(struct nfs4r_core *c, struct nfs4r_op *op, nfs4
 	struct lock_file *f = locks_file_get(c, &op->obj);
 	struct lock_party *p;
 
-	if (!f)
+	if (!f || !locks_gap_allows(c, op, holder))
 		return LOCKS_LATER;
 	if (op->type == NFS4R_OP_LOCK_TEST) {
 		test(c, op);

@@ -39,6 +39,13 @@ void locks_await_disk(struct nfs4r_core *c, bool wait);
 void locks_holder_timers(struct nfs4r_core *c);
 void locks_holder_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 
+/* gap.c: after a start */
+void locks_gap_started(struct nfs4r_core *c);
+void locks_gap_timers(struct nfs4r_core *c);
+bool locks_gap_keeps(const struct nfs4r_core *c, const struct claim *cl); /* it is not released */
+void locks_gap_on_question(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void locks_gap_on_list(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+
 /* outlive.c: what is held when control ends */
 void locks_claim_closes(struct nfs4r_core *c, struct claim *cl);
 void locks_committed(struct nfs4r_core *c, const struct nfs4r_entry *e);

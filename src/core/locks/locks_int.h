@@ -34,6 +34,14 @@ enum nfs4r_lock_answer locks_set(struct nfs4r_core *c, struct lock_file *f, cons
 void locks_clear(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock);
 void locks_left(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn); /* its LOCKS entry is under way */
 
+/* gap.c */
+bool locks_in_gap(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+bool locks_is_before_start(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* a claim that was there when this server started covers it */
+bool locks_gap_allows(struct nfs4r_core *c, const struct nfs4r_op *op, nfs4r_server_id holder);
+
+/* outlive.c */
+void locks_gap_over(struct nfs4r_core *c);
+
 /* authority.c */
 void locks_serve(struct nfs4r_core *c); /* what is reserved by now */
 void locks_say_requeue(struct nfs4r_core *c, const struct lock_wait *w);

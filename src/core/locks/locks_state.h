@@ -107,6 +107,12 @@ struct locks_state { /* c->locks */
 	uint64_t n; /* requests of this start (locks 4) */
 	bool work; /* some record may have something to send */
 	bool running; /* records are being looked at: none goes */
+	/* gap.c */
+	bool gap_open;
+	uint64_t gap_below; /* claims below it were there when this server started; 0: there were no locks then */
+	uint64_t gap_until_ms, gap_sent_ms;
+	nfs4r_servers gap_listed; /* whose lists are here */
+	uint32_t gap_next[NFS4R_SERVERS_MAX + 1]; /* rows of each list so far */
 	bool unsaved; /* a request waits until a claim that was won is on disk */
 };
 

@@ -129,13 +129,23 @@ void locks_claim_closes(struct nfs4r_core *c, struct claim *cl)
 	HASH_ITER(hh, c->locks.files, f, tmp) {
 		struct need n = { f->oid, NFS4R_SHALLOW, false };
 
-		if (f->leaves || !control_claim_covers(c, cl, &n) || goes_on(c, &f->oid))
+		if (f->leaves || locks_in_gap(c, &f->oid) || !control_claim_covers(c, cl, &n) || goes_on(c, &f->oid))
 			continue;
 		if (FAULT(F_LOCK_WHILE_CLOSING) && can_write(c, &f->oid))
 			write_list(c, f);
 		else
 			leave(c, f);
 	}
+}
+
+/* What is in the table now is all, also of claims that began to close in the gap. */
+void locks_gap_over(struct nfs4r_core *c)
+{
+	struct lock_file *f, *tmp;
+
+	HASH_ITER(hh, c->locks.files, f, tmp)
+		if (!f->leaves && !goes_on(c, &f->oid))
+			leave(c, f);
 }
 
 /* An entry of this server is in the tree, and its operation has not ended yet. */

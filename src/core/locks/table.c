@@ -161,6 +161,8 @@ static bool is_leaving(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 		return false;
 	if (c->log.logs[c->self].applied < l->lsn)
 		return true;
+	if (c->locks.gap_below)
+		return false; /* its row is of this start */
 	HASH_DEL(c->locks.leaving, l);
 	free(l);
 	return false;
@@ -171,7 +173,7 @@ void locks_left(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn
 	struct lock_leaving *l, *tmp;
 
 	HASH_ITER(hh, c->locks.leaving, l, tmp)
-		if (c->log.logs[c->self].applied >= l->lsn) {
+		if (!c->locks.gap_below && c->log.logs[c->self].applied >= l->lsn) {
 			HASH_DEL(c->locks.leaving, l);
 			free(l);
 		}
@@ -184,6 +186,15 @@ void locks_left(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn
 	l->lsn = lsn;
 }
 
+/* Its row is older than the table that was lost with the last process (locks 6, 8). */
+static bool is_past(struct nfs4r_core *c, const struct lock_file *f)
+{
+	struct lock_leaving *l;
+
+	HASH_FIND(hh, c->locks.leaving, &f->oid, sizeof(f->oid), l);
+	return !l && locks_is_before_start(c, &f->oid);
+}
+
 static void load(struct nfs4r_core *c, struct lock_file *f)
 {
 	uint32_t n = c->tree.locks ? c->tree.locks(c->tree.ctx, &f->oid, NULL, 0) : 0;
@@ -192,6 +203,10 @@ static void load(struct nfs4r_core *c, struct lock_file *f)
 	f->nrows = n;
 	if (!n)
 		return;
+	if (is_past(c, f)) {
+		f->changed = true;
+		return;
+	}
 	v = out_xcalloc(n, sizeof(*v));
 	n = c->tree.locks(c->tree.ctx, &f->oid, v, n);
 	for (uint32_t i = 0; i < n && i < f->nrows; i++) {
