@@ -556,6 +556,7 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	ops_forward_peer_up(c, s, fresh);
 	if (fresh) {
 		locks_authority_forget(c, NFS4R_BIT(s));
+		locks_holder_started(c, s);
 		ops_locks_again(c, s);
 		recovery_join_peer_fresh(c, s);
 		recovery_repair_peer_fresh(c, s);

@@ -429,6 +429,88 @@ static void a_start_forgets_the_row_of_what_it_controls(void **state)
 	net_free(n);
 }
 
+static void what_is_ready_before_the_answer_counts(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	struct client *c;
+
+	n->cfg.revoke_ms = 60000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	net_hold(n, P, Q, NFS4R_MSG_FORWARD_ANSWER);
+	c = wait_lock(n, Q, &f, all_of(2));
+	net_run(n, RTT(n));
+	unlock(n, P, &f, all_of(1));
+	net_run(n, RTT(n));
+	assert_int_equal(notes(n, Q, true), 0);
+	net_pass(n);
+	assert_int_equal(finish(n, c), NFS4R_BLOCKED);
+	assert_int_equal(notes(n, Q, true), 1);
+	c = wait_lock(n, Q, &f, all_of(2));
+	assert_true(c->done && c->op.status == NFS4R_OK);
+	net_free(n);
+}
+
+static void what_was_ready_and_not_heard_is_asked_for_anew(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+
+	n->cfg.lock_reserve_ms = 60000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, all_of(2))), NFS4R_BLOCKED);
+	net_drop(n, P, Q, NFS4R_MSG_LOCK_READY);
+	unlock(n, P, &f, all_of(1));
+	net_run(n, 3000); /* control ends, the list has the lock */
+	net_pass(n);
+	net_run(n, 3000);
+	assert_int_equal(notes(n, Q, true), 1);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, all_of(2))), NFS4R_OK);
+	net_free(n);
+}
+
+static void who_waits_for_a_file_that_goes_hears_it(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+
+	n->cfg.revoke_ms = 60000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, all_of(2))), NFS4R_BLOCKED);
+	assert_int_equal(finish(n, unlink_(n, P, "", "f")), NFS4R_OK);
+	net_run(n, 1000);
+	assert_int_equal(notes(n, Q, true), 1);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, all_of(2))), NFS4R_STALE);
+	unlock(n, P, &f, all_of(1));
+	all_is_heard(n);
+	net_free(n);
+}
+
+static void what_nobody_reclaims_is_given_up(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+
+	n->cfg.revoke_ms = 60000;
+	n->cfg.lock_grace_ms = 2000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 50, 59)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(3, NFS4R_LOCK_WRITE, 10, 19)), NFS4R_OK);
+	net_crash(n, Q);
+	net_restart(n, Q, true);
+	assert_int_equal(finish(n, op_reclaim(n, Q, &f, &(struct nfs4r_lock){ .owner = { { 3, 1 }, { 2, 3 } }, .type = NFS4R_LOCK_WRITE, .start = 10, .last = 19 })), NFS4R_OK);
+	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 0, 0)), NFS4R_DENIED);
+	net_run(n, 2500);
+	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
+	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 10, 10)), NFS4R_DENIED);
+	net_free(n);
+}
+
 static void a_volume_of_before_has_none(void **state)
 {
 	struct net *n = net_new(3);
@@ -456,6 +538,10 @@ int main(void)
 		cmocka_unit_test(who_polls_hears_that_it_may_ask),
 		cmocka_unit_test(locks_survive_the_start_of_their_authority),
 		cmocka_unit_test(a_start_forgets_the_row_of_what_it_controls),
+		cmocka_unit_test(what_is_ready_before_the_answer_counts),
+		cmocka_unit_test(what_was_ready_and_not_heard_is_asked_for_anew),
+		cmocka_unit_test(who_waits_for_a_file_that_goes_hears_it),
+		cmocka_unit_test(what_nobody_reclaims_is_given_up),
 		cmocka_unit_test(a_volume_of_before_has_none),
 	};
 

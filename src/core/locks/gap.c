@@ -199,7 +199,7 @@ static void list_lock(void *arg, const struct nfs4r_oid *oid, const struct nfs4r
 		next_piece(l);
 	}
 	l->m->locks_list.rows[l->m->locks_list.n++] =
-		(struct nfs4r_file_lock_row){ *oid, { .lock = *lock, .holder = c->self, .inc = c->cfg.peer_inc, .n = c->memory.now.inc << 32 | c->locks.n } };
+		(struct nfs4r_file_lock_row){ *oid, { .lock = *lock, .holder = c->self, .inc = c->cfg.peer_inc, .n = locks_answered(c, oid, &lock->owner) } };
 }
 
 /* Another server has a gap. What it has granted, and this server's clients were told, is in HT. */

@@ -480,6 +480,13 @@ void locks_begin_own(struct nfs4r_core *c, struct lock_rec *r, const struct opx 
 		m->n = op->lock.n; /* what is said of an older number does not count any more */
 }
 
+uint64_t locks_answered(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner)
+{
+	const struct lock_rec *r = rec_find(c, oid, owner);
+
+	return r && r->active ? r->active_n - 1 : c->memory.now.inc << 32 | c->locks.n;
+}
+
 void locks_run_end(struct nfs4r_core *c, bool more)
 {
 	struct lock_rec *r, *tmp;

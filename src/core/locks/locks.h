@@ -16,6 +16,7 @@ enum locks_outcome locks_request(struct nfs4r_core *c, struct nfs4r_op *op, nfs4
 void locks_test_row(struct nfs4r_core *c, struct nfs4r_op *op); /* LOCK_TEST of what nobody controls */
 void locks_authority_timers(struct nfs4r_core *c);
 void locks_authority_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* LOCK_READY or REQUEUE that was heard */
+void locks_holder_started(struct nfs4r_core *c, nfs4r_server_id s); /* anew: its clients have lock_grace_ms to reclaim */
 void locks_authority_forget(struct nfs4r_core *c, nfs4r_servers servers); /* what waits of them */
 
 /* holder.c: of this server's clients */

@@ -43,12 +43,14 @@ bool locks_gap_allows(struct nfs4r_core *c, const struct nfs4r_op *op, nfs4r_ser
 void locks_gap_over(struct nfs4r_core *c);
 
 /* authority.c */
+bool locks_is_stale(const struct nfs4r_core *c, nfs4r_server_id holder, uint64_t inc); /* of an older start of it */
 void locks_serve(struct nfs4r_core *c); /* what is reserved by now */
 void locks_say_requeue(struct nfs4r_core *c, const struct lock_wait *w);
 void locks_requeue(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w); /* it waits no longer */
 void locks_wait_drop(struct lock_file *f, struct lock_wait *w);
 
 /* holder.c */
+uint64_t locks_answered(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner); /* all of its requests up to this number */
 void locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n);
 void locks_holder_again(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n);
 

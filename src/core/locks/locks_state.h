@@ -113,6 +113,7 @@ struct locks_state { /* c->locks */
 	uint64_t gap_until_ms, gap_sent_ms;
 	nfs4r_servers gap_listed; /* whose lists are here */
 	uint32_t gap_next[NFS4R_SERVERS_MAX + 1]; /* rows of each list so far */
+	uint64_t stale_ms[NFS4R_SERVERS_MAX + 1]; /* authority.c: then what older starts of the server had goes, if its clients have not reclaimed it; 0: nothing is known of any */
 	bool unsaved; /* a request waits until a claim that was won is on disk */
 };
 

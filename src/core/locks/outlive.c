@@ -148,6 +148,24 @@ void locks_gap_over(struct nfs4r_core *c)
 			leave(c, f);
 }
 
+/* What covered a file from above covers it no longer: a claim of its own that has begun to close meanwhile was not the last then. */
+static void moved(struct nfs4r_core *c)
+{
+	struct lock_file *f, *tmp;
+
+	HASH_ITER(hh, c->locks.files, f, tmp)
+		if (!f->leaves && !locks_in_gap(c, &f->oid) && !goes_on(c, &f->oid) && !FAULT(F_LOCK_WHILE_CLOSING))
+			leave(c, f);
+}
+
+static bool changes_ancestors(const struct nfs4r_entry *e)
+{
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (e->parts[i].effect == NFS4R_EFF_PARENT || e->parts[i].effect == NFS4R_EFF_LINKS)
+			return true;
+	return false;
+}
+
 /* An entry of this server is in the tree, and its operation has not ended yet. */
 void locks_committed(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
@@ -161,6 +179,8 @@ void locks_committed(struct nfs4r_core *c, const struct nfs4r_entry *e)
 		if (f && f->leaves)
 			leave(c, f);
 	}
+	if (c->locks.files && changes_ancestors(e))
+		moved(c);
 }
 
 /* Without having closed: its log has ended. What it granted is known to nobody now. */

@@ -218,6 +218,8 @@ static void load(struct nfs4r_core *c, struct lock_file *f)
 			p->n = p->granted = v[i].n;
 			p->status = NFS4R_OK;
 		}
+		if (locks_is_stale(c, v[i].holder, v[i].inc))
+			locks_holder_started(c, v[i].holder);
 		locks_set(c, f, &v[i].lock, NFS4R_LOCK_TRY, NULL, NULL);
 	}
 	free(v);

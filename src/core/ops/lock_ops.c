@@ -24,6 +24,12 @@ static void done(struct nfs4r_core *c, struct nfs4r_op *op, enum nfs4r_status st
 	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_DONE, .done = { .op = op } });
 }
 
+/* Log 6.7: else what is ready may be somebody else's by now. */
+static bool may_answer(const struct nfs4r_core *c)
+{
+	return !c->halted && !not_ready(c) && state_is_member(c, c->self) && state_lease_valid(c);
+}
+
 /* True: a client's operation has ended. */
 bool ops_lock_at_once(struct nfs4r_core *c, struct nfs4r_op *op)
 {
@@ -41,7 +47,7 @@ bool ops_lock_at_once(struct nfs4r_core *c, struct nfs4r_op *op)
 		locks_unlock(c, op);
 	else if (op->type == NFS4R_OP_UNWAIT)
 		locks_unwait(c, op);
-	else if (op->type == NFS4R_OP_LOCK && locks_fetch(c, op, &st))
+	else if (op->type == NFS4R_OP_LOCK && may_answer(c) && locks_fetch(c, op, &st))
 		;
 	else if (op->type == NFS4R_OP_LOCK && locks_is_full(c))
 		st = NFS4R_NOLCK;
