@@ -153,7 +153,7 @@ enum nfs4r_read_type {
 	NFS4R_RD_SEEK = 9, /* offset, length = 0 data, 1 hole -> offset, eof */
 	NFS4R_RD_LOOKUPP = 10, /* parent of a directory -> result oid */
 	NFS4R_RD_OIDS = 11, /* only with `copy`: objects in the order of their OIDs from oid (exclusive) on -> dirents without names; eof */
-	NFS4R_RD_CLIENTS = 12, /* only with `copy`: cookie = a server -> clients, the list of its clients (locks 7). Since NFS4R_PROTOCOL_LOCKS */
+	NFS4R_RD_CLIENTS = 12, /* only with `copy`: offset = a server -> clients, the list of its clients (locks 7). Since NFS4R_PROTOCOL_LOCKS */
 };
 
 struct nfs4r_dirent {

@@ -573,7 +573,7 @@ const char *nfs4r_shape_of_answer_to(const struct nfs4r_read *asked, const struc
 	if (r->row.version == 0 && asked->copy && (r->type == NFS4R_RD_GETATTR || r->type == NFS4R_RD_READDIR || r->type == NFS4R_RD_LISTXATTR))
 		return "its row is missing";
 	for (uint32_t i = 0; i < r->nclients; i++)
-		if (r->clients[i].server != asked->cookie)
+		if (r->clients[i].server != asked->offset)
 			return "a client is of another server than was asked for";
 	return NULL;
 }

@@ -140,6 +140,13 @@ static void quorum_durable(struct nfs4r_engine *eng, const struct nfs4r_action *
 	update_commit_quorum_durable(eng, nfs4r_act_quorum_durable(a)->wait_id);
 }
 
+static void client(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	const struct nfs4r_act_client *k = nfs4r_act_client(a);
+
+	update_client_said(eng, k->wait_id, k->status);
+}
+
 /* ---- halted ---- */
 
 static void started_muted(struct nfs4r_engine *eng, const struct nfs4r_action *a)
@@ -188,6 +195,7 @@ const struct engine_actions engine_actions = {
 		[NFS4R_ACT_SYNC] = synced,
 		[NFS4R_ACT_MONOTONIC_READ] = monotonic_read,
 		[NFS4R_ACT_RECHECK_READS] = readable_here,
+		[NFS4R_ACT_CLIENT] = client,
 	},
 	.muted = {
 		[NFS4R_ACT_EXECUTE] = execute_muted,

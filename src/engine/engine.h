@@ -225,6 +225,19 @@ enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid 
 uint64_t nfs4r_verifier(struct nfs4r_engine *eng);
 /* A client used that name, and here it is that user: compared with what the other servers say of it. Any thread; does not block. */
 void nfs4r_identity_used(struct nfs4r_engine *eng, const struct nfs4r_identity *id);
+/*
+ * The list of this server's clients, which all servers have (docs/protocol/locks.md, rule 7): @id is the client's half of its lock owners, @name and @address are for people, @minor is its version
+ * of NFSv4. begins: before the client gets its first lock. gone: before what it had is given up, since its lease has ended; also of those that a start finds and that did not come back.
+ * Both may be said again at any time. They block until a majority of the servers has it on its disks, at most about op_wait_ms; any thread of the caller's clients.
+ *
+ * NFS4R_OK: it is held. NFS4R_DELAY: not now; ask again before going on. NFS4R_NOTSUPP: the volume has no locks that hold at all sites (yet). NFS4R_NAMETOOLONG: @name has more than
+ * NFS4R_CLIENT_NAME_MAX bytes, or @address more than NFS4R_CLIENT_ADDRESS_MAX. NFS4R_INVAL: @id is zero. NFS4R_NOLCK: this server has NFS4R_CLIENTS_MAX clients already. NFS4R_NOMEM.
+ */
+enum nfs4r_status nfs4r_client_begins(struct nfs4r_engine *eng, const uint64_t id[2], const char *name, const char *address, uint32_t minor);
+enum nfs4r_status nfs4r_client_gone(struct nfs4r_engine *eng, const uint64_t id[2]);
+/* The list of @server as this server has it, in no order, and how long it is. @fn is called under the lock of the core: it must not call the engine; returning false ends it. Does not wait for others. */
+void nfs4r_clients(struct nfs4r_engine *eng, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg);
+uint32_t nfs4r_clients_count(struct nfs4r_engine *eng, nfs4r_server_id server);
 void nfs4r_root(struct nfs4r_engine *eng, struct nfs4r_oid *out);
 nfs4r_server_id nfs4r_self(struct nfs4r_engine *eng);
 

@@ -359,7 +359,7 @@ static bool try_apply(struct nfs4r_core *c, struct pend *p)
 
 		switch (v == APPLY && builds_on_hole(c, p, i) ? WAIT : v) {
 		case APPLY:
-			if (p->entry->parts[i].effect != NFS4R_EFF_NONE)
+			if (p->entry->parts[i].effect != NFS4R_EFF_NONE && p->entry->parts[i].effect != NFS4R_EFF_LOCKS) /* these change no files */
 				mask |= 1u << i;
 			break;
 		case SKIP:

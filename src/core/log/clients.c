@@ -64,9 +64,14 @@ static void await(struct nfs4r_core *c, uint64_t id, nfs4r_lsn lsn)
 		answer(c, id, NFS4R_OK);
 		return;
 	}
+	if (c->log.clients.nwaits == CLIENT_WAITS_MAX) {
+		answer(c, id, NFS4R_DELAY);
+		return;
+	}
 	w = out_xcalloc(1, sizeof(*w));
 	w->id = id;
 	w->lsn = lsn;
+	c->log.clients.nwaits++;
 	DL_APPEND(c->log.clients.waits, w);
 	log_quorum_wait(c, lsn);
 }
@@ -82,6 +87,7 @@ void log_clients_run(struct nfs4r_core *c, nfs4r_lsn durable)
 		if (!gone && w->lsn > durable)
 			continue;
 		DL_DELETE(c->log.clients.waits, w);
+		c->log.clients.nwaits--;
 		answer(c, w->id, gone ? NFS4R_DELAY : NFS4R_OK);
 		free(w);
 	}

@@ -116,6 +116,7 @@ struct clients { /* clients.c */
 	uint32_t n[NFS4R_SERVERS_MAX + 1];
 	nfs4r_lsn gone_lsn; /* own entries that took one out of the list are not later */
 	struct quorum_wait *waits;
+	uint32_t nwaits;
 };
 
 #define MARKS 64

@@ -44,6 +44,7 @@
 #define COMPLAINTS 8 /* about one server, of different texts, in that time */
 #define SAID_MAX 4096 /* CLOSING of claims that are not here yet [the oldest goes: its reader asks] */
 #define MONOTONIC_READS_MAX 65536 /* objects that owners told to be newer than the own copy [the oldest note goes: the copy is read] */
+#define CLIENT_WAITS_MAX 16384 /* who waits for a majority to know a client, or that it is gone [DELAY] */
 #define STARTS_REMEMBERED 16 /* of this server, in its memory [a peer's word about an older one is believed] */
 
 #endif

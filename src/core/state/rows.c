@@ -236,9 +236,17 @@ void row_reply(const struct reply *r, struct nfs4r_put *p, bool del)
 	p->val_len = (uint16_t)(k.p - p->val);
 }
 
+static void w_words(struct cursor *k, const char *text)
+{
+	size_t len = strlen(text);
+
+	w_u(k, len, 1);
+	memcpy(k->p, text, len);
+	k->p += len;
+}
+
 void row_client(const struct client_row *r, struct nfs4r_put *p, bool del)
 {
-	size_t name = strlen(r->client.name), address = strlen(r->client.address);
 	struct cursor k;
 
 	key_of(p, 'K', r->key.server, r->key.id[0], r->key.id[1], 3);
@@ -248,12 +256,8 @@ void row_client(const struct client_row *r, struct nfs4r_put *p, bool del)
 	k.p = p->val;
 	w_u(&k, r->lsn, 8);
 	w_u(&k, r->client.minor, 4);
-	w_u(&k, name, 1);
-	memcpy(k.p, r->client.name, name);
-	k.p += name;
-	w_u(&k, address, 1);
-	memcpy(k.p, r->client.address, address);
-	k.p += address;
+	w_words(&k, r->client.name);
+	w_words(&k, r->client.address);
 	p->val_len = (uint16_t)(k.p - p->val);
 }
 

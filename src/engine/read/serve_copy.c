@@ -110,6 +110,34 @@ static enum nfs4r_status with_locks(struct nfs4r_engine *eng, struct nfs4r_read 
 	return st;
 }
 
+static bool add_client(void *arg, const struct nfs4r_client_entry *k)
+{
+	struct nfs4r_read *rd = arg;
+
+	rd->clients[rd->nclients++] = *k;
+	return true;
+}
+
+/* The list of clients of one server (locks 7). */
+static enum nfs4r_status copy_clients(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	nfs4r_server_id server = rd->offset <= NFS4R_SERVERS_MAX ? (nfs4r_server_id)rd->offset : 0;
+	enum nfs4r_status st = NFS4R_OK;
+	uint32_t n;
+
+	pthread_mutex_lock(&eng->lock);
+	n = nfs4r_core_clients(eng->core, server);
+	if (n) {
+		rd->clients = calloc(n, sizeof(*rd->clients));
+		if (rd->clients)
+			nfs4r_core_each_client(eng->core, server, add_client, rd);
+		else
+			st = NFS4R_NOMEM;
+	}
+	pthread_mutex_unlock(&eng->lock);
+	return st;
+}
+
 /* STALE means dead for good, so an object that goes away just now is DELAY. */
 enum nfs4r_status read_copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd)
 {
@@ -120,6 +148,10 @@ enum nfs4r_status read_copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd
 	if (rd->type == NFS4R_RD_OIDS) {
 		nfs4r_read_fini(rd);
 		return copy_oids(eng, rd);
+	}
+	if (rd->type == NFS4R_RD_CLIENTS) {
+		nfs4r_read_fini(rd);
+		return copy_clients(eng, rd);
 	}
 	known = nfs4r_store_copy_row(eng->store, &rd->oid, &row);
 	if (known != NFS4R_KNOWN)

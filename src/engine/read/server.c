@@ -138,7 +138,7 @@ static void serve_copy(struct nfs4r_engine *eng, struct serve *s)
 	enum nfs4r_status st;
 	bool whole;
 
-	if (s->m->read->cookie == NFS4R_COPY_ANY && s->m->read->type != NFS4R_RD_READDIR && s->m->read->type != NFS4R_RD_OIDS) {
+	if (s->m->read->cookie == NFS4R_COPY_ANY && s->m->read->type != NFS4R_RD_READDIR && s->m->read->type != NFS4R_RD_OIDS && s->m->read->type != NFS4R_RD_CLIENTS) {
 		serve_copy_any(eng, s);
 		return;
 	}
@@ -281,6 +281,7 @@ static bool is_large(uint32_t type)
 	case NFS4R_RD_READ:
 	case NFS4R_RD_READDIR:
 	case NFS4R_RD_OIDS:
+	case NFS4R_RD_CLIENTS:
 	case NFS4R_RD_GETXATTR:
 	case NFS4R_RD_LISTXATTR:
 		return true;

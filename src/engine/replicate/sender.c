@@ -62,8 +62,10 @@ static uint64_t payload_of(const struct nfs4r_entry *e)
 {
 	uint64_t n = e->payload ? e->payload->len : 0;
 
-	for (uint32_t i = 0; i < e->nparts; i++)
+	for (uint32_t i = 0; i < e->nparts; i++) {
 		n += e->parts[i].attrs.acl ? e->parts[i].attrs.acl->len : 0;
+		n += e->parts[i].nlocks * sizeof(*e->parts[i].locks) + (e->parts[i].client ? sizeof(*e->parts[i].client) : 0);
+	}
 	return n;
 }
 

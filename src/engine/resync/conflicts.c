@@ -40,7 +40,7 @@ static struct nfs4r_entry *undone_after(const struct repair *r, uint32_t i, nfs4
 static enum nfs4r_status collect_entry(struct repair *r, const struct nfs4r_entry *e)
 {
 	for (uint32_t i = 0; i < e->nparts; i++)
-		if (!resync_add(r, &e->parts[i].oid, true))
+		if (e->parts[i].effect != NFS4R_EFF_CLIENT && !resync_add(r, &e->parts[i].oid, true))
 			return NFS4R_NOMEM;
 	return NFS4R_OK;
 }
@@ -221,8 +221,8 @@ static void say_entry(struct save *s, const struct nfs4r_entry *e)
 	char date[32];
 	struct tm tm;
 
-	if (!e->nparts)
-		return; /* it did nothing */
+	if (!e->nparts || e->op == NFS4R_OP_CLIENT)
+		return; /* it did nothing to an object */
 	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", gmtime_r(&at, &tm));
 	fprintf(s->list, "%s  server %u  %-10s ", date, e->log, nfs4r_op_name(e->op));
 	say_path(s, &e->parts[0].oid, false);

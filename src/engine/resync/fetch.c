@@ -50,6 +50,34 @@ static enum nfs4r_status ask(struct repair *r, struct nfs4r_read *rd)
 	}
 }
 
+/* ---- lists of clients ---- */
+
+enum nfs4r_status resync_clients(struct repair *r)
+{
+	enum nfs4r_status st = NFS4R_OK;
+	bool shared;
+
+	pthread_mutex_lock(&r->eng->lock);
+	shared = nfs4r_core_locks_shared(r->eng->core);
+	pthread_mutex_unlock(&r->eng->lock);
+	for (nfs4r_server_id s = 1; shared && s <= NFS4R_SERVERS_MAX && st == NFS4R_OK; s++) {
+		struct nfs4r_read rd = { .type = NFS4R_RD_CLIENTS, .offset = s };
+		struct nfs4r_client_entry *all;
+
+		st = ask(r, &rd);
+		all = st == NFS4R_OK && rd.nclients ? realloc(r->clients, (r->nclients + rd.nclients) * sizeof(*all)) : NULL;
+		if (all) {
+			memcpy(all + r->nclients, rd.clients, rd.nclients * sizeof(*all));
+			r->clients = all;
+			r->nclients += rd.nclients;
+		} else if (st == NFS4R_OK && rd.nclients) {
+			st = NFS4R_NOMEM;
+		}
+		nfs4r_read_fini(&rd);
+	}
+	return st;
+}
+
 /* ---- which objects differ ---- */
 
 struct repair_obj *resync_find(struct repair *r, const struct nfs4r_oid *oid, uint32_t n)

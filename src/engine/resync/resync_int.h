@@ -32,6 +32,8 @@ struct repair {
 	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];
 	struct repair_obj *objs; /* ascending OID once collected */
 	uint32_t n, cap;
+	struct nfs4r_client_entry *clients; /* of all servers, as the source lists them (locks 7) */
+	uint32_t nclients;
 	struct nfs4r_store_positions positions; /* of the source when it began; `everything` only */
 	bool doubt; /* crash_check.c: no other repair takes its place, and servers that are in doubt themselves are asked */
 	bool strays; /* what is in a directory and not in the store goes to the hidden one */
@@ -62,6 +64,10 @@ struct repair_obj *resync_add(struct repair *r, const struct nfs4r_oid *oid, boo
 /* @work(@arg) on this thread and others, at most @most and REPAIR_CREW altogether; back when all are. */
 void resync_crew(void *(*work)(void *), void *arg, uint32_t most);
 void resync_progress(struct repair *r, uint64_t objects, uint64_t bytes); /* added to what is done */
+
+/* ---- fetch.c ---- */
+/* r->clients, if the volume has such lists. */
+enum nfs4r_status resync_clients(struct repair *r);
 
 /* ---- conflicts.c: what is undone ---- */
 /* Objects of all entries beyond the seals -> objs; r->everything if some entries are no longer here. */

@@ -196,6 +196,8 @@ static enum nfs4r_status run(struct repair *r)
 		return st;
 	set_progress(r, "names");
 	st = resync_tree(r);
+	if (st == NFS4R_OK && !r->list)
+		st = resync_clients(r);
 	return st == NFS4R_OK ? finish(r) : st;
 }
 
@@ -234,6 +236,8 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 		say_end(r, st);
 		ev.ok = st == NFS4R_OK && tell_unrepaired(r, &ev);
 		memcpy(ev.stable, r->positions.applied, sizeof(ev.stable));
+		ev.clients = r->clients;
+		ev.nclients = r->nclients;
 		eng->resync.repair.running = false;
 		engine_touched_forget_all(eng->runtime.touched);
 		engine_suid_forget_all(eng->runtime.set_ids);
@@ -245,6 +249,7 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 	for (uint32_t i = 0; i < r->n; i++)
 		free(r->objs[i].found);
 	free((void *)ev.left);
+	free(r->clients);
 	free(r->objs);
 	free(r);
 }

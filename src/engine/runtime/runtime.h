@@ -308,7 +308,7 @@ enum nfs4r_status engine_xattr_drop(struct nfs4r_engine *eng, const struct nfs4r
 enum nfs4r_status engine_xattr_drop_inherited(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h); /* from a default ACL */
 
 /* ---- what the door hands to the ground ---- */
-#define ENGINE_ACTIONS 24 /* above the last NFS4R_ACT_ */
+#define ENGINE_ACTIONS 27 /* above the last NFS4R_ACT_ */
 typedef void (*action_fn)(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* eng->lock held */
 struct engine_actions { /* by NFS4R_ACT_ */
 	action_fn on[ENGINE_ACTIONS]; /* none: the build is inconsistent, and the server halts */

@@ -123,6 +123,7 @@ void update_ops_wake(struct nfs4r_engine *eng)
 	for (struct opctx *o = eng->update.active; o; o = o->active_next)
 		pthread_cond_signal(&o->cond);
 	pthread_cond_broadcast(&eng->runtime.step.cond);
+	update_clients_wake(eng);
 }
 
 bool update_ops_over(const struct nfs4r_engine *eng)

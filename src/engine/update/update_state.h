@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
+struct client_wait;
 struct commit_wait;
 struct opctx;
 
@@ -17,6 +18,10 @@ struct update_state { /* eng->update; all under lock, but for the counter */
 	/* commit_wait.c */
 	struct commit_wait *commit_waits;
 	uint64_t next_commit_wait; /* the number of the last one */
+
+	/* clients.c */
+	struct client_wait *client_waits;
+	uint64_t next_client_wait;
 
 	uint64_t done; /* updates of clients since the start, with atomic calls */
 };

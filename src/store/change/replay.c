@@ -168,7 +168,11 @@ static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_
 		const struct nfs4r_part *p = &c.entry->parts[i];
 		struct nfs4r_extent x = store_extent_of(p);
 
-		st = note_given_back(s, c.entry, p) ? store_drop_extent(s, &x) : NFS4R_NOMEM;
+		if (p->effect == NFS4R_EFF_CLIENT) /* of no object */
+			continue;
+		st = note_given_back(s, c.entry, p) ? NFS4R_OK : NFS4R_NOMEM;
+		if (st == NFS4R_OK && p->effect != NFS4R_EFF_LOCKS) /* these change no files */
+			st = store_drop_extent(s, &x);
 	}
 	store_commit_body_fini(&c);
 	return st;

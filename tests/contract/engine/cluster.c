@@ -168,6 +168,10 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	cfg.stale_reads = c->stale_reads;
 	cfg.rpc.self = (nfs4r_server_id)id;
 	cfg.rpc.day_ns = c->site[id].day_ns;
+	if (c->locks) {
+		cfg.rpc.protocol.highest = NFS4R_PROTOCOL_LOCKS;
+		cfg.rpc.disk_format.highest = NFS4R_DISK_FORMAT_LOCKS;
+	}
 	if (s->next_release) {
 		cfg.rpc.protocol.highest = NFS4R_PROTOCOL_REHEARSED;
 		cfg.rpc.disk_format.highest = NFS4R_DISK_FORMAT_REHEARSED;

@@ -23,6 +23,7 @@ struct cluster {
 	uint32_t durability, idle_ms, checkpoint_ms;
 	uint64_t retention_bytes, segment_bytes; /* 0: the defaults */
 	uint32_t executors;
+	bool locks; /* the servers know the protocol of locks that hold at all of them; the volume has it after finish_upgrade() (steps.h) */
 	uint8_t written_key[SITES_MAX + 1]; /* first byte of the fingerprint that every configuration file has as Key of that server; 0: none */
 	bool machines; /* the servers are on machines that can lose power: machine.h */
 	_Atomic bool hurry; /* operations do not try again after DELAY */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/admin/admin_int.h"
 #include "engine/engine_int.h"
 
 #define SHELL_MAX 4096
@@ -114,6 +115,26 @@ void wait_all_serve(struct cluster *c)
 	for (int i = 0; i < 3000 && !all_serve(c); i++)
 		pause_ms(10);
 	assert_true(all_serve(c));
+}
+
+void finish_upgrade(struct cluster *c)
+{
+	json_t *req = json_pack("{s:b}", "yes", true);
+	struct nfs4r_core_view v;
+	int ready = 0;
+
+	for (int i = 0; i < 1000 && ready < c->first; i++) {
+		json_decref(admin_finish_upgrade(c->site[1].eng, req));
+		pause_ms(10);
+		ready = 0;
+		for (int id = 1; id <= c->first; id++) {
+			get_view(&c->site[id], &v);
+			ready += v.adopted.settings.protocol == c->site[id].eng->cfg.rpc.protocol.highest;
+		}
+	}
+	json_decref(req);
+	if (ready < c->first)
+		fail_msg("%d of %d servers have the new protocol", ready, c->first);
 }
 
 void wait_sealed(struct site *s, nfs4r_server_id who)

@@ -21,6 +21,8 @@ void expect_shell(const char *want, const char *fmt, ...) __attribute__((format(
 void get_view(struct site *s, struct nfs4r_core_view *v);
 /* Until all are members and serve. */
 void wait_all_serve(struct cluster *c);
+/* An administrator finishes the upgrade, and all servers go by it. All of the cluster's first ones run. */
+void finish_upgrade(struct cluster *c);
 /* Until server @s goes by a view that ended the log of @who. */
 void wait_sealed(struct site *s, nfs4r_server_id who);
 /* Until so many tasks wait for an executor. */

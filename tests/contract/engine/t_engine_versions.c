@@ -147,7 +147,7 @@ static void replaced_put_back_and_finished(void **state)
 static void the_old_release_is_refused_when_it_is_finished(void **state)
 {
 	struct cluster *c = *state;
-	char why[NFS4R_WHY] = "";
+	char why[NFS4R_WHY] = "", want[120];
 
 	for (int id = 1; id <= SITES; id++)
 		replace(c, id, true);
@@ -160,7 +160,8 @@ static void the_old_release_is_refused_when_it_is_finished(void **state)
 	cluster_stop(c, 3);
 	c->site[3].next_release = false;
 	assert_int_equal(cluster_try_start(c, 3, why), NFS4R_MISMATCH);
-	if (!strstr(why, "has disk format 2, but this release reads format 1: install a release with that format"))
+	snprintf(want, sizeof(want), "has disk format %u, but this release reads format %u: install a release with that format", NFS4R_DISK_FORMAT_REHEARSED, NFS4R_DISK_FORMAT);
+	if (!strstr(why, want))
 		fail_msg("%s", why);
 	/* With another store it starts, and is told by the others what to install. */
 	must_shell("mv %s %s.kept; mv %s %s.kept; mkdir %s", c->site[3].store, c->site[3].store, c->site[3].data, c->site[3].data, c->site[3].data);

@@ -81,6 +81,11 @@ bool nfs4r_store_failed(const struct nfs4r_store *s)
 	return false;
 }
 
+uint32_t nfs4r_store_locks(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_file_lock *out, uint32_t max)
+{
+	return 0;
+}
+
 uint32_t nfs4r_store_readdir(struct nfs4r_store *s, const struct nfs4r_oid *dir, uint64_t after, struct nfs4r_dirent *out, uint32_t max)
 {
 	struct fake *f = of(s);

@@ -154,7 +154,7 @@ static void test_clients(void **state)
 static void test_client_lists(void **state)
 {
 	struct nfs4r_client_entry list[2] = { { .server = 3, .client = { .id = { 1 } } }, { .server = 3, .client = { .id = { 2 } } } };
-	struct nfs4r_read r = { .type = NFS4R_RD_CLIENTS, .nclients = 2, .clients = list }, asked = { .type = NFS4R_RD_CLIENTS, .cookie = 3, .copy = true };
+	struct nfs4r_read r = { .type = NFS4R_RD_CLIENTS, .nclients = 2, .clients = list }, asked = { .type = NFS4R_RD_CLIENTS, .offset = 3, .copy = true };
 	struct nfs4r_msg m = { .type = NFS4R_MSG_READ_ANSWER, .read = &r };
 
 	assert_int_equal(taken(&m, NFS4R_PROTOCOL_LOCKS), NFS4R_OK);

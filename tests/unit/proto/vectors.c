@@ -1026,7 +1026,7 @@ static void make_read_clients(void *p)
 	m->read = calloc(1, sizeof(*m->read));
 	m->read->id = 33;
 	m->read->type = NFS4R_RD_CLIENTS;
-	m->read->cookie = 4;
+	m->read->offset = 4;
 	m->read->copy = true;
 }
 
