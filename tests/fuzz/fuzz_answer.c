@@ -3,7 +3,7 @@
  * Bytes from a peer that are said to be a message, and what FSAL_REPL makes of the answers among them. The decoders, the shapes and the named files of FSAL_REPL
  * are the shipped ones; in place of the engine stands a peer that answers with the input.
  *
- * Input: a byte (enum call), another one for what the call leaves open, then messages: two bytes of length and the bytes, one for each question that FSAL_REPL asks. For
+ * Input: a byte (enum call), another one for what the call leaves open (of a message: odd for protocol 10), then messages: two bytes of length and the bytes, one for each question that FSAL_REPL asks. For
  * the first three calls all that is left is one message.
  */
 #include "fuzz/fuzz.h"
@@ -290,7 +290,7 @@ static void read_over(struct fsal_obj_handle *h, fsal_status_t st, void *arg, vo
 
 /* ---- calls ---- */
 
-static void decode_message(struct fuzz_in *f)
+static void decode_message(struct fuzz_in *f, uint32_t protocol)
 {
 	struct nfs4r_msg *m = calloc(1, sizeof(*m));
 	struct nfs4r_buf *again;
@@ -298,8 +298,8 @@ static void decode_message(struct fuzz_in *f)
 	size_t len;
 	uint8_t *bytes = fuzz_bytes(f, f->left, &len);
 
-	if (nfs4r_msg_decode(bytes, len, NFS4R_PROTOCOL_VERSION, m, &why) == NFS4R_OK) {
-		again = nfs4r_msg_encode(m, NFS4R_PROTOCOL_VERSION);
+	if (nfs4r_msg_decode(bytes, len, protocol, m, &why) == NFS4R_OK) {
+		again = nfs4r_msg_encode(m, protocol);
 		FUZZ_CHECK(again && again->len == len && (!len || !memcmp(again->data, bytes, len)));
 		nfs4r_buf_put(again);
 		nfs4r_msg_fini(m);
@@ -445,7 +445,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	in = &f;
 	switch (call) {
 	case MESSAGE:
-		decode_message(&f);
+		decode_message(&f, how & 1 ? NFS4R_PROTOCOL_LOCKS : NFS4R_PROTOCOL_FIRST);
 		break;
 	case JOURNAL:
 		decode_entry(&f);

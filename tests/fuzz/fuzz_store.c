@@ -98,6 +98,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	cfg.map_bytes = 1 << 20;
 	cfg.segment_bytes = 1 << 16;
 	cfg.boot_id = "boot-1";
+	cfg.formats = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_LOWEST, NFS4R_DISK_FORMAT_LOCKS };
 	FUZZ_CHECK(nfs4r_store_open(&cfg, &s, &info, why) == NFS4R_OK);
 	nfs4r_store_close(s);
 	snprintf(data, sizeof(data), "%s/data.mdb", lmdb_dir);
@@ -156,7 +157,7 @@ static void put_value(struct files *f, const char *name, MDB_val key, MDB_val va
 {
 	MDB_dbi dbi;
 
-	if (mdb_dbi_open(f->txn, name, 0, &dbi) != 0)
+	if (mdb_dbi_open(f->txn, name, MDB_CREATE, &dbi) != 0) /* that of locks is not there yet */
 		return;
 	if (val.mv_size)
 		(void)mdb_put(f->txn, dbi, &key, &val, 0);
@@ -166,10 +167,10 @@ static void put_value(struct files *f, const char *name, MDB_val key, MDB_val va
 
 static void add_put(struct files *f, const uint8_t *bytes, size_t len)
 {
-	static const char *const names[] = { "meta", "rows", "names", "cookies", "handles", "core", "marks" };
+	static const char *const names[] = { "meta", "rows", "names", "cookies", "handles", "core", "marks", "locks" };
 
 	if (len >= 2 && bytes[1] <= len - 2)
-		put_value(f, names[bytes[0] % 7], (MDB_val){ bytes[1], (void *)(uintptr_t)(bytes + 2) },
+		put_value(f, names[bytes[0] % 8], (MDB_val){ bytes[1], (void *)(uintptr_t)(bytes + 2) },
 			  (MDB_val){ len - 2 - bytes[1], (void *)(uintptr_t)(bytes + 2 + bytes[1]) });
 }
 
@@ -255,6 +256,7 @@ static void look_at(struct nfs4r_store *s, const struct nfs4r_oid *oid)
 	static struct nfs4r_dirent names[16];
 	struct nfs4r_oid parents[NFS4R_PARENTS_MAX], found;
 	struct nfs4r_copy_row copied;
+	struct nfs4r_file_lock locks[4];
 	uint8_t handle[NFS4R_LOCAL_HANDLE_MAX];
 	struct nfs4r_row row;
 	uint32_t n;
@@ -262,6 +264,10 @@ static void look_at(struct nfs4r_store *s, const struct nfs4r_oid *oid)
 	nfs4r_store_row(s, oid, &row);
 	nfs4r_store_copy_row(s, oid, &copied);
 	nfs4r_store_parents(s, oid, parents, NFS4R_PARENTS_MAX);
+	n = nfs4r_store_locks(s, oid, locks, 4);
+	FUZZ_CHECK(n <= NFS4R_LOCKS_LIST_MAX);
+	for (uint32_t i = 0; i < n && i < 4; i++)
+		FUZZ_CHECK(locks[i].lock.start <= locks[i].lock.last && locks[i].holder && locks[i].holder <= NFS4R_SERVERS_MAX);
 	n = nfs4r_store_handle(s, oid, handle);
 	FUZZ_CHECK(n <= NFS4R_LOCAL_HANDLE_MAX);
 	if (n)

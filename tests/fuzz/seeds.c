@@ -52,6 +52,8 @@ static void save(const char *target, const char *name, const struct out *o)
 	snprintf(path, sizeof(path), "%s/%s", folder, target);
 	FUZZ_CHECK(mkdir(path, 0755) == 0 || errno == EEXIST);
 	snprintf(path, sizeof(path), "%s/%s/seed-%s", folder, target, name);
+	for (char *p = path + strlen(path) - strlen(name); (p = strchr(p, '/'));)
+		*p = '-'; /* a vector of a later protocol */
 	f = fopen(path, "wb");
 	FUZZ_CHECK(f && fwrite(o->b, 1, o->len, f) == o->len && fclose(f) == 0);
 }
@@ -273,10 +275,10 @@ static void vector_seeds(void)
 
 		put_u8(&o, v->kind == VECTOR_MSG ? 0 : v->kind == VECTOR_JOURNAL ? 1 :
 										   2);
-		put_u8(&o, 0);
+		put_u8(&o, v->protocol >= NFS4R_PROTOCOL_LOCKS);
 		put(&o, b->data, b->len);
 		save("answer", v->name, &o);
-		if (v->kind != VECTOR_JOURNAL)
+		if (v->kind != VECTOR_JOURNAL && v->protocol < NFS4R_PROTOCOL_LOCKS)
 			record_seed(v, b);
 		nfs4r_buf_put(b);
 	}
@@ -290,8 +292,9 @@ static int files_synced(void *arg)
 }
 
 /* Entries, marks, a handle, rows of the core, a seal, an object as another server has it. */
-static void use_store(struct nfs4r_store *s)
+static void use_store(struct nfs4r_store *s, bool locks)
 {
+	static const struct nfs4r_file_lock list[2] = { { .lock = { .type = NFS4R_LOCK_READ, .last = 9 }, .holder = 1 }, { .lock = { .type = NFS4R_LOCK_WRITE, .start = 10, .last = UINT64_MAX }, .holder = 1 } };
 	struct nfs4r_put row = { .key_len = 1, .val_len = 3 };
 	struct nfs4r_install in = { .row = { .version = 2, .type = NFS4R_TYPE_FILE, .nlink = 1, .nparents = 1, .last_log = 2, .last_lsn = 1 }, .handle_len = 3 };
 	struct nfs4r_entry *e;
@@ -326,6 +329,10 @@ static void use_store(struct nfs4r_store *s)
 	FUZZ_CHECK(nfs4r_store_row(s, &in.row.parents[0], &root) == NFS4R_KNOWN);
 	in.row.parent_names[0] = 1;
 	in.oid = oid;
+	if (locks) {
+		in.nlocks = 2;
+		in.locks = list;
+	}
 	(void)nfs4r_store_install(s, &in);
 	(void)nfs4r_store_set_handle(s, &oid, "handle", 6);
 	(void)nfs4r_store_seal(s, 2, 0x10000000001);
@@ -385,7 +392,7 @@ static void put_databases(struct out *o, const char *path)
 	mdb_env_close(env);
 }
 
-static void store_seed(const char *name, bool checkpoint, uint8_t flags)
+static void store_seed(const char *name, bool checkpoint, uint8_t flags, bool locks)
 {
 	struct nfs4r_store_config cfg = { .self = 1, .map_bytes = 1 << 20, .boot_id = "boot-1" };
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
@@ -398,8 +405,10 @@ static void store_seed(const char *name, bool checkpoint, uint8_t flags)
 	snprintf(dir, sizeof(dir), "%s/store-XXXXXX", folder);
 	FUZZ_CHECK(mkdtemp(dir));
 	cfg.dir = dir;
+	if (locks)
+		cfg.formats = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_LOCKS, NFS4R_DISK_FORMAT_LOCKS };
 	FUZZ_CHECK(nfs4r_store_open(&cfg, &s, &info, why) == NFS4R_OK);
-	use_store(s);
+	use_store(s, locks);
 	if (checkpoint)
 		(void)nfs4r_store_checkpoint(s, files_synced, NULL, stable);
 	nfs4r_store_leave(s);
@@ -495,10 +504,11 @@ int main(int argc, char **argv)
 	hello_seed("called", true);
 	stranger_seeds();
 	answer_seeds();
-	store_seed("journal", false, 0);
-	store_seed("journal-boot", false, 1);
-	store_seed("checkpoint", true, 0);
-	store_seed("checkpoint-failed", true, 3);
+	store_seed("journal", false, 0, false);
+	store_seed("journal-boot", false, 1, false);
+	store_seed("journal-locks", false, 0, true);
+	store_seed("checkpoint", true, 0, false);
+	store_seed("checkpoint-failed", true, 3, false);
 	text_seeds(argv[2]);
 	return 0;
 }

@@ -156,6 +156,7 @@ static void not_back_when_it_is_finished(void **state)
 static void who_is_silent_keeps_it_open(void **state)
 {
 	struct net *n = net_of_now(3);
+	char least[80];
 
 	replace(n, P, true);
 	replace(n, Q, true);
@@ -166,7 +167,8 @@ static void who_is_silent_keeps_it_open(void **state)
 	release(n, S, false);
 	net_restart(n, S, true);
 	assert_true(until_back(n));
-	refused_to_finish(n, P, "server 3 knows no more than protocol 9 and disk format 1");
+	snprintf(least, sizeof(least), "server 3 knows no more than protocol %u and disk format %u", NFS4R_PROTOCOL_VERSION, NFS4R_DISK_FORMAT);
+	refused_to_finish(n, P, least);
 	replace(n, S, true);
 	assert_true(until_back(n));
 	assert_true(net_finish(n, P));
