@@ -6,9 +6,9 @@
  * Ranges behave as POSIX says of fcntl(). The locks of one owner never conflict with each other: a new one replaces what it covers, so that a range is split, cut,
  * raised or lowered. Neighbours of one type are one range. Locks of two owners conflict when they overlap and one of them is a write lock.
  *
- * Waiters are served in the order in which they came. An owner that has a lock of the file is in front of those that have none, whatever it asks for: what it waits for may wait
- * for it, as when a lock is lowered, raised or asked for again while others wait. A waiter is not granted its lock; it is *reserved*: nobody else can have it, and its client is told to ask
- * again (nfs4r_locks_notice()). Asking again makes the lock held. A client that does not ask within reserve_ms goes to the end of the queue with all
+ * Waiters are served in the order in which they came. An owner that has a lock of the file is in front of those that have none, whatever it asks for. Else both could wait for each other, as when a
+ * lock is lowered, raised or asked for again while others wait. A waiter is not granted its lock; it is *reserved*. Nobody else can have it then, and its client is told to ask again
+ * (nfs4r_locks_notice()). Asking again makes the lock held. A client that does not ask within reserve_ms goes to the end of the queue with all
  * its requests of that file, if others wait for the same range. A request that does not wait is decided by what is held and reserved alone, as a non-blocking fcntl() is.
  *
  * A table of this kind decides. A second one may follow it at another place: see nfs4r_locks_follow().
