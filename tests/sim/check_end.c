@@ -65,6 +65,8 @@ bool check_quiet(struct sim *s, char *why, size_t len)
 	for (uint32_t i = 1; i <= s->plan.servers; i++)
 		if (!server_quiet(&s->servers[i], why, len))
 			return false;
+	if (s->locker && !locking_quiet(s, why, len))
+		return false;
 	return (!s->plan.lease_ms || (views_quiet(s, why, len) && settings_quiet(s, why, len))) && logs_quiet(s, why, len);
 }
 

@@ -78,6 +78,12 @@ static void push_version(struct sim *s, uint32_t obj, nfs4r_version v, uint32_t 
 	memset(&o->vers[o->nvers], 0, sizeof(*o->vers));
 	o->vers[o->nvers].version = v;
 	o->vers[o->nvers++].ent = ent;
+	for (uint32_t i = o->nvers - 1; i > 0 && o->vers[i - 1].version > v; i--) { /* a list that was awaited */
+		struct version_seen later = o->vers[i - 1];
+
+		o->vers[i - 1] = o->vers[i];
+		o->vers[i] = later;
+	}
 }
 
 static void push_dead(struct sim *s, uint32_t obj, const struct version_seen *seen)
@@ -150,13 +156,59 @@ static void check_request(struct server *v, const struct nfs4r_entry *e)
 				 v->id, e->request.origin, ULL(e->request.seq), e->log, ULL(e->lsn));
 }
 
+/*
+ * Lists of locks (locks 2). The core gives them their place when a claim closes and says nothing of that: what a list says is known when it is committed. It may wait for what is
+ * executed on its file, and others take later places meanwhile.
+ */
+static bool is_awaited(const struct ent *t, const struct server *v)
+{
+	return t->log == v->id && t->op == NFS4R_OP_LOCK && t->state == ENT_EXECUTING && !t->nparts;
+}
+
+static bool awaits_list(const struct server *v)
+{
+	for (uint32_t i = v->sim->nents - 1; i > 0; i--)
+		if (is_awaited(&v->sim->ents[i], v))
+			return true;
+	return false;
+}
+
+static uint32_t new_ent(struct sim *s)
+{
+	if (s->nents == s->ents_cap) {
+		s->ents_cap *= 2;
+		s->ents = realloc(s->ents, s->ents_cap * sizeof(*s->ents));
+	}
+	memset(&s->ents[s->nents], 0, sizeof(*s->ents));
+	return s->nents++;
+}
+
+/*
+ * The place of an own entry that begins, or is a list: the next one, or behind lists that are to come, or one that was taken for a list's, since a list is committed within a step and all
+ * else begins behind it. 0: none of these.
+ */
+static uint32_t place_of(struct server *v, nfs4r_lsn lsn)
+{
+	struct sim *s = v->sim;
+	uint32_t n = 0;
+
+	while (v->own_next == lsn || (s->locker && v->own_next < lsn && NFS4R_GEN(v->own_next) == NFS4R_GEN(lsn))) {
+		n = new_ent(s);
+		s->ents[n] = (struct ent){ .log = v->id, .lsn = v->own_next++, .op = NFS4R_OP_LOCK, .state = ENT_EXECUTING };
+	}
+	for (uint32_t i = s->nents - 1; !n && s->locker && i > 0; i--)
+		if (s->ents[i].lsn == lsn && is_awaited(&s->ents[i], v))
+			n = i;
+	return n;
+}
+
 static void check_base(struct server *v, const struct nfs4r_part *p, const struct nfs4r_entry *e)
 {
 	struct sim *s = v->sim;
 	uint32_t obj = obj_of(s, &p->oid);
 	nfs4r_version head = obj_head(s, obj);
 
-	if (p->before != head) {
+	if (p->before != head && !(p->before > head && awaits_list(v))) {
 		const struct version_seen *h = version_find(s, obj, head);
 		const struct ent *t = &s->ents[h ? h->ent : 0];
 
@@ -171,16 +223,6 @@ static void check_base(struct server *v, const struct nfs4r_part *p, const struc
 		if (q != v->id && s->servers[q].up && !sealed_out(&s->servers[q]) && acting_cover(&s->servers[q], obj))
 			sim_fail(s, "two primaries: S%u updates %s as %u:%llu (%s), which S%u covers", v->id,
 				 obj_str(s, obj), e->log, ULL(e->lsn), nfs4r_op_name(e->op), q);
-}
-
-static uint32_t new_ent(struct sim *s)
-{
-	if (s->nents == s->ents_cap) {
-		s->ents_cap *= 2;
-		s->ents = realloc(s->ents, s->ents_cap * sizeof(*s->ents));
-	}
-	memset(&s->ents[s->nents], 0, sizeof(*s->ents));
-	return s->nents++;
 }
 
 /* Its primary does not know of the seal: a process that stopped between the look at its lease and now. */
@@ -204,9 +246,9 @@ void check_started(struct server *v, const struct nfs4r_op *op, const struct nfs
 
 	if (!v->ready)
 		sim_fail(s, "S%u executes %u:%llu before it has the tail of its log", v->id, e->log, ULL(e->lsn));
-	if (e->log != v->id || e->lsn != v->own_next)
+	n = place_of(v, e->lsn);
+	if (e->log != v->id || !n)
 		sim_fail(s, "S%u starts %u:%llu, %llu was next", v->id, e->log, ULL(e->lsn), ULL(v->own_next));
-	v->own_next++;
 	if (!sealed_out(v)) {
 		check_request(v, e);
 		for (uint32_t i = 0; i < e->nparts; i++)
@@ -214,7 +256,6 @@ void check_started(struct server *v, const struct nfs4r_op *op, const struct nfs
 		check_names_started(v, op, e);
 	}
 	s->totals.entries++;
-	n = new_ent(s);
 	t = &s->ents[n];
 	t->log = e->log;
 	t->lsn = e->lsn;
@@ -359,6 +400,34 @@ static void check_taken(struct server *v, const struct nfs4r_entry *e)
 	tree_install(&s->oracle, obj, t->content);
 }
 
+static void check_list(struct server *v, const struct nfs4r_entry *e)
+{
+	struct sim *s = v->sim;
+	uint32_t obj = obj_of(s, &e->parts[0].oid), n = place_of(v, e->lsn);
+	struct ent *t = &s->ents[n];
+
+	s->totals.lock_lists++;
+	if (e->nparts != 1)
+		sim_fail(s, "S%u commits a list of locks of %u files", v->id, e->nparts);
+	if (!n)
+		sim_fail(s, "S%u commits a list of locks of %s as %u:%s, %s was next", v->id, obj_str(s, obj), e->log, lsn_str(e->lsn), lsn_str(v->own_next));
+	if (!sealed_out(v) && e->parts[0].before != obj_head(s, obj) && !version_find(s, obj, e->parts[0].before))
+		sim_fail(s, "S%u lists locks of %s from v%s, and there is v%s", v->id, obj_str(s, obj), lsn_str(e->parts[0].before), lsn_str(obj_head(s, obj)));
+	t->nparts = 1;
+	t->parts[0].obj = obj;
+	t->parts[0].effect = e->parts[0].effect;
+	t->parts[0].before = e->parts[0].before;
+	t->parts[0].after = e->parts[0].after;
+	t->parts[0].multi = tree_get(&v->tree, obj)->multi;
+	if (!sealed_out(v)) {
+		push_version(s, obj, e->parts[0].after, n);
+		return;
+	}
+	t->state = ENT_SEALED;
+	push_dead(s, obj, &(struct version_seen){ .version = e->parts[0].after, .ent = n });
+	born_dead(v, t);
+}
+
 void check_commit(struct server *v, const struct nfs4r_entry *e, bool own)
 {
 	struct sim *s = v->sim;
@@ -368,6 +437,10 @@ void check_commit(struct server *v, const struct nfs4r_entry *e, bool own)
 		sim_fail(s, "S%u commits %u:%llu (%s), which no decoder takes: %s", v->id, e->log, ULL(e->lsn), nfs4r_op_name(e->op), nfs4r_shape_of_entry(e));
 	if ((!t || t->state == ENT_LOST) && own && e->fuzzy_log) {
 		check_taken(v, e);
+		t = ent_find(s, e->log, e->lsn);
+	}
+	if (s->locker && own && e->nparts && e->parts[0].effect == NFS4R_EFF_LOCKS && (!t || t->state == ENT_LOST || is_awaited(t, v))) {
+		check_list(v, e);
 		t = ent_find(s, e->log, e->lsn);
 	}
 	if (!t)

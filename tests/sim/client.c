@@ -28,6 +28,10 @@ static void wake(struct sim *s, void *arg, uint64_t n, uint64_t b)
 		client_submit(c, op);
 		return;
 	}
+	if (c->locking) {
+		locking_step(c);
+		return;
+	}
 	if (s->healed) {
 		if (c->open)
 			client_close(c);
@@ -80,12 +84,15 @@ void clients_init(struct sim *s)
 	for (uint32_t i = 1; i <= s->plan.servers; i++)
 		for (uint32_t k = 0; k < s->plan.clients; k++)
 			client_new(&s->servers[i]);
+	if (s->plan.lockers)
+		locking_begin(s);
 }
 
 void clients_fini(struct server *v)
 {
 	for (uint32_t i = 0; i < v->nclients; i++) {
 		op_free(v->clients[i]->retry);
+		free(v->clients[i]->locking);
 		free(v->clients[i]);
 	}
 	v->nclients = 0;
@@ -97,6 +104,8 @@ void client_server_down(struct server *v)
 		struct client *c = v->clients[i];
 
 		c->busy = c->open = false;
+		if (c->locking)
+			locking_server_down(c);
 		c->burst_left = c->nuncommitted = 0; /* this client is gone, too */
 		op_free(c->retry);
 		c->retry = NULL;
@@ -110,7 +119,7 @@ bool clients_idle(const struct sim *s)
 		for (uint32_t k = 0; k < s->servers[i].nclients; k++) {
 			const struct client *c = s->servers[i].clients[k];
 
-			if (c->busy || c->retry || c->open)
+			if (c->busy || c->retry || c->open || (c->locking && !locking_idle(c)))
 				return false;
 		}
 	return true;
@@ -122,7 +131,7 @@ void clients_blame(struct sim *s, char *buf, size_t len)
 	char text[200];
 
 	buf[0] = 0;
-	for (uint32_t i = 1; i <= s->plan.servers; i++) {
+	for (uint32_t i = 1; i <= s->plan.servers && n < len; i++) {
 		struct server *v = &s->servers[i];
 
 		for (struct simop *so = v->ops; so && n < len; so = so->next) {
@@ -131,6 +140,10 @@ void clients_blame(struct sim *s, char *buf, size_t len)
 				      so->remote ? " (remote)" : "", (unsigned long long)(so->started_us / 1000));
 		}
 		for (uint32_t k = 0; k < v->nclients && n < len; k++) {
+			if (v->clients[k]->locking && !locking_idle(v->clients[k])) {
+				locking_blame(v->clients[k], text, sizeof(text));
+				n += snprintf(buf + n, len - n, "%s", text);
+			}
 			if (!v->clients[k]->retry)
 				continue;
 			op_print(s, v->clients[k]->retry, text, sizeof(text));
@@ -190,6 +203,10 @@ void client_op_done(struct client *c, struct simop *so)
 	struct nfs4r_op *op = so->op;
 
 	c->busy = false;
+	if (c->locking) {
+		locking_op_done(c, op);
+		return;
+	}
 	if (op->status == NFS4R_DELAY && (s->healed || ++c->tries < 20)) {
 		op_free(c->retry);
 		c->retry = op_copy(op); /* what the core set for the first try is not sent again */
@@ -214,10 +231,13 @@ void client_op_done(struct client *c, struct simop *so)
 	think(c);
 }
 
-void client_read_done(struct client *c, enum nfs4r_status st)
+void client_read_done(struct client *c, const struct nfs4r_read *r)
 {
 	c->busy = false;
-	think(c);
+	if (c->locking)
+		locking_read_done(c, r);
+	else
+		think(c);
 }
 
 void client_open(struct client *c, uint32_t obj)

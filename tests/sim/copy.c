@@ -39,6 +39,9 @@ struct nfs4r_entry *entry_copy(const struct nfs4r_entry *e)
 			p->names = calloc(p->nnames, sizeof(*p->names));
 			memcpy(p->names, e->parts[i].names, p->nnames * sizeof(*p->names));
 		}
+		p->locks = NULL;
+		if (p->nlocks && nfs4r_part_locks(p, p->nlocks))
+			memcpy(p->locks, e->parts[i].locks, p->nlocks * sizeof(*p->locks));
 	}
 	return c;
 }
@@ -70,8 +73,8 @@ static struct nfs4r_read *read_copy(const struct nfs4r_read *r)
 {
 	struct nfs4r_read *c = malloc(sizeof(*c));
 
-	*c = *r; /* the simulator's answers carry attributes only */
-	c->data = NULL;
+	*c = *r; /* the simulator's answers carry attributes only, and bytes where somebody looks at them (locking.c) */
+	c->data = r->data ? nfs4r_buf_copy(r->data->data, r->data->len) : NULL;
 	c->dirents = NULL;
 	c->ndirents = 0;
 	c->attrs.acl = NULL;
@@ -90,6 +93,11 @@ static size_t msg_bytes(const struct nfs4r_msg *m)
 		return offsetof(struct nfs4r_msg, positions) + sizeof(m->positions);
 	case NFS4R_MSG_JOINROWS:
 		return offsetof(struct nfs4r_msg, joinrows) + sizeof(m->joinrows);
+	case NFS4R_MSG_LOCKS_LIST:
+		return offsetof(struct nfs4r_msg, locks_list) + sizeof(m->locks_list);
+	case NFS4R_MSG_LOCK_READY:
+	case NFS4R_MSG_REQUEUE:
+		return offsetof(struct nfs4r_msg, lock_ready) + sizeof(m->lock_ready);
 	case NFS4R_MSG_PROMISE:
 		return offsetof(struct nfs4r_msg, promise) + sizeof(m->promise);
 	case NFS4R_MSG_ACCEPT:
@@ -123,6 +131,11 @@ struct nfs4r_msg *msg_copy(const struct nfs4r_msg *m)
 		c->joinrows.rows = calloc(m->joinrows.n ? m->joinrows.n : 1, sizeof(*c->joinrows.rows));
 		if (m->joinrows.n)
 			memcpy(c->joinrows.rows, m->joinrows.rows, m->joinrows.n * sizeof(*c->joinrows.rows));
+		break;
+	case NFS4R_MSG_LOCKS_LIST:
+		c->locks_list.rows = calloc(m->locks_list.n ? m->locks_list.n : 1, sizeof(*c->locks_list.rows));
+		if (m->locks_list.n)
+			memcpy(c->locks_list.rows, m->locks_list.rows, m->locks_list.n * sizeof(*c->locks_list.rows));
 		break;
 	default:
 		break;
@@ -176,6 +189,10 @@ void op_print(struct sim *s, const struct nfs4r_op *op, char *buf, size_t len)
 		n += snprintf(buf + n, len - n, " %s", depth_str(op->depth));
 	if (op->under_open && n < len)
 		n += snprintf(buf + n, len - n, " open");
+	if (nfs4r_op_is_lock(op->type) && n < len)
+		n += snprintf(buf + n, len - n, " %s %llu..%s of %llu n %llu%s%s", op->lock.lock.type == NFS4R_LOCK_WRITE ? "W" : "R", (unsigned long long)op->lock.lock.start,
+			      op->lock.lock.last == UINT64_MAX ? "end" : lsn_str(op->lock.lock.last), (unsigned long long)op->lock.lock.owner.owner[0],
+			      (unsigned long long)op->lock.n, op->lock.wait == NFS4R_LOCK_QUEUE ? " waits" : "", op->lock.reclaim ? " reclaim" : "");
 	if (n < len)
 		snprintf(buf + n, len - n, " [%u.%llu]", op->id.origin, (unsigned long long)op->id.seq);
 }
@@ -183,12 +200,12 @@ void op_print(struct sim *s, const struct nfs4r_op *op, char *buf, size_t len)
 void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t len)
 {
 	static const char *const effects[] = { "?", "none", "create", "write", "attrs", "xattr",
-					       "names", "links", "parent", "alloc", "install" };
+					       "names", "links", "parent", "alloc", "install", "locks" };
 	size_t n = snprintf(buf, len, "%u:%s %s", e->log, lsn_str(e->lsn), nfs4r_op_name(e->op));
 
 	for (uint32_t i = 0; i < e->nparts && n < len; i++)
 		n += snprintf(buf + n, len - n, " {%s %s %s->%s}", oid_name(s, &e->parts[i].oid),
-			      e->parts[i].effect <= 10 ? effects[e->parts[i].effect] : "?",
+			      e->parts[i].effect <= NFS4R_EFF_LOCKS ? effects[e->parts[i].effect] : "?",
 			      lsn_str(e->parts[i].before), lsn_str(e->parts[i].after));
 	if (e->joined.pid.server && n < len)
 		n += snprintf(buf + n, len - n, " joined %u.%llu %s %s", e->joined.pid.server,
@@ -350,6 +367,12 @@ void msg_print(struct sim *s, const struct nfs4r_msg *m, char *buf, size_t len)
 		snprintf(buf + n, len - n, " log %u %s..%s end %s", m->entries.log,
 			 lsn_str(m->entries.n ? m->entries.entries[0]->lsn : 0),
 			 lsn_str(m->entries.n ? m->entries.entries[m->entries.n - 1]->lsn : 0), lsn_str(m->entries.end));
+		break;
+	case NFS4R_MSG_LOCK_READY:
+	case NFS4R_MSG_REQUEUE:
+		snprintf(buf + n, len - n, " %s %s %llu..%s of %llu n %llu view %llu", oid_name(s, &m->lock_ready.oid), m->lock_ready.lock.type == NFS4R_LOCK_WRITE ? "W" : "R",
+			 (unsigned long long)m->lock_ready.lock.start, m->lock_ready.lock.last == UINT64_MAX ? "end" : lsn_str(m->lock_ready.lock.last),
+			 (unsigned long long)m->lock_ready.lock.owner.owner[0], (unsigned long long)m->lock_ready.n, (unsigned long long)m->lock_ready.view);
 		break;
 	case NFS4R_MSG_PULL:
 		snprintf(buf + n, len - n, " log %u from %s", m->pull.log, lsn_str(m->pull.from));

@@ -24,6 +24,7 @@
 #include "platter.h"
 #include "store/fault.h"
 
+#define LOCKS_SEEDS 20 /* so many of a mode with locks have to show everything that locks can do */
 #define POLICY_SEEDS 1000 /* so many of all modes have to show everything the policy can do */
 
 struct options {
@@ -190,6 +191,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 		settings_print(t);
 	if (t->seals)
 		seals_print(t);
+	if (t->lock_asks)
+		locking_print(t);
 	if (t->store_starts)
 		stores_print(t);
 }
@@ -233,6 +236,10 @@ static int run_range(const struct options *o, struct shared *sh)
 	}
 	if (o->all_of_policy && seals_never(&sh->totals)) {
 		printf("FAILED in %llu seeds %s\n", (unsigned long long)sh->done, seals_never(&sh->totals));
+		return 1;
+	}
+	if (o->mode && !o->fault && o->count >= LOCKS_SEEDS && sh->totals.lock_asks && locking_never(&sh->totals)) {
+		printf("FAILED in %llu seeds %s\n", (unsigned long long)sh->done, locking_never(&sh->totals));
 		return 1;
 	}
 	return 0;
@@ -396,6 +403,18 @@ static const struct {
 	{ F_VIEW_BELIEVED, "views-liar" },
 	{ F_ACCEPT_UNPROMISED, "views-liar" },
 	{ F_ENTRIES_OF_ANYBODY, "views-liar" },
+	{ F_LOCK_WHILE_CLOSING, "locks" },
+	{ F_LOCK_NO_LIST, "locks" },
+	{ F_LOCK_EMPTY_LIST, "locks" },
+	{ F_LOCK_UNNUMBERED, "locks-hot" },
+	{ F_LOCK_ROW_AGAIN, "locks" },
+	{ F_UNLOCK_INCOMPLETE, "locks" },
+	{ F_UNLOCK_ONCE, "locks" },
+	{ F_LOCK_NOT_RESERVED, "locks-hot" },
+	{ F_LOCK_NO_REQUEUE, "locks" },
+	{ F_LOCK_OLD_GRANT, "locks-restart" },
+	{ F_LOCK_NO_GAP, "locks-restart" },
+	{ F_LOCK_RECLAIM_ANY, "locks-restart" },
 };
 
 /*
@@ -431,6 +450,7 @@ static const struct {
  * Nobody puts a server back here when the upgrade is being finished (t_prevents_versions.c). One is about keys of servers, and none are here (t_prevents_members.c).
  * Two are about leases that are set, and a voter that starts seldom is the one whose long grant still runs (t_prevents_settings.c).
  * What stands still ends before a run does, and then nobody waits any more (t_prevents_stuck.c).
+ * The last one is about the list of a server's clients, and nobody says here which they are (t_prevents_locks.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_NOT_ACKED,
@@ -450,7 +470,8 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
 				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD, F_VERSION_UNKNOWN,
-				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_HUNG_WAITS };
+				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_HUNG_WAITS,
+				      F_CLIENT_UNHELD };
 
 static bool is_elsewhere(uint32_t fault)
 {

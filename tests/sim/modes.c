@@ -580,6 +580,12 @@ const struct mode named_modes[] = {
 	{ "settings", NULL, NULL, tune_settings, "the volume's lease is set to other values (log 6.17)" },
 	{ "durability", NULL, NULL, tune_durability, "and its durability, while logs end (log 6.17)" },
 	{ "secret", NULL, NULL, tune_secret, "views, members, lost disks: all who serve have the same secret (log 6.13)" },
+	{ "locks", LOCKS_TREE, LOCKS_TEXT, tune_locks, "clients lock ranges of few files, which are controlled here and there" },
+	{ "locks-hot", "D/ D/f D/g", "A*: chmod f; wait 900\nB*: chmod g; wait 700; chmod f; wait 1500\n", tune_locks_hot, "many owners, two files" },
+	{ "locks-deep", LOCKS_DEEP_TREE, LOCKS_DEEP_TEXT, tune_locks_deep, "many locked files below directories whose deep control comes and goes" },
+	{ "locks-restart", LOCKS_TREE, LOCKS_TEXT, tune_locks_restart, "servers restart, and their clients reclaim: more than the core can yet" },
+	{ "locks-power", LOCKS_TREE, LOCKS_TEXT, tune_locks_power, "machines crash, and members are removed: the same" },
+	{ "locks-cut", LOCKS_TREE, LOCKS_TEXT, tune_locks_cut, "servers are cut off or stopped, and come back: the same" },
 };
 const uint32_t nnamed_modes = sizeof(named_modes) / sizeof(named_modes[0]);
 
@@ -774,6 +780,8 @@ void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t 
 		draw_seals(p);
 	if (p->durabilities)
 		draw_durabilities(p);
+	if (p->lockers)
+		draw_locks(p);
 	if (stores || p->segment_bytes)
 		draw_store(p);
 	if (!p->durability)

@@ -10,6 +10,8 @@
 #define READ_REPEAT (300 * MS)
 #define READ_LIMIT (3 * SECOND)
 
+static const uint8_t no_bytes[CONTENT_MAX];
+
 struct reader {
 	struct server *server;
 	struct client *client;
@@ -51,8 +53,9 @@ static void finish(struct reader *rd, nfs4r_server_id answered)
 	while (*at != rd)
 		at = &(*at)->next;
 	*at = rd->next;
+	client_read_done(c, &rd->r);
+	nfs4r_buf_put(rd->r.data);
 	free(rd);
-	client_read_done(c, st);
 }
 
 /* Looks into the tree of @v, as was decided under view @decided_in. UNKNOWN when the object is not here. */
@@ -74,6 +77,8 @@ static void answer_from(struct server *v, struct nfs4r_read *r, uint64_t decided
 		r->status = NFS4R_UNKNOWN;
 	else if (row->state == ROW_DEAD)
 		r->status = NFS4R_STALE;
+	if (r->status == NFS4R_OK && r->type == NFS4R_RD_READ && s->locker)
+		r->data = row->bytes ? nfs4r_buf_copy(row->bytes, CONTENT_MAX) : nfs4r_buf_copy(no_bytes, CONTENT_MAX);
 	if (r->status != NFS4R_OK || r->type != NFS4R_RD_LOOKUP)
 		return;
 	child = tree_lookup(&v->tree, obj_of(s, &r->oid), name_id(s, r->name));
@@ -208,6 +213,7 @@ static void on_read(struct server *v, nfs4r_server_id from, const struct nfs4r_r
 	}
 	m.read = &r;
 	net_send(v, from, &m);
+	nfs4r_buf_put(r.data);
 }
 
 static bool told(struct server *v, nfs4r_server_id from, const struct nfs4r_read *r)
@@ -243,6 +249,7 @@ void read_on_msg(struct server *v, nfs4r_server_id from, struct nfs4r_msg *m)
 	rd->r.attrs = m->read->attrs;
 	rd->r.result = m->read->result;
 	rd->r.verifier = m->read->verifier;
+	rd->r.data = nfs4r_buf_get(m->read->data);
 	finish(rd, from);
 }
 
@@ -274,6 +281,7 @@ void read_drop_all(struct server *v)
 		struct reader *rd = v->readers;
 
 		v->readers = rd->next;
+		nfs4r_buf_put(rd->r.data);
 		free(rd);
 	}
 }

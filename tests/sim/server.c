@@ -384,6 +384,12 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 	case NFS4R_ACT_QUORUM_DURABLE:
 		commit_quorum_durable(v, nfs4r_act_quorum_durable(a)->wait_id);
 		break;
+	case NFS4R_ACT_LOCK_READY:
+		locking_ready(v, nfs4r_act_lock_ready(a));
+		break;
+	case NFS4R_ACT_LOCK_AGAIN:
+		locking_again(v, nfs4r_act_lock_again(a));
+		break;
 	default:
 		sim_fail(s, "S%u: unknown action %u", v->id, a->type);
 	}

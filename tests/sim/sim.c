@@ -347,6 +347,8 @@ int sim_run(struct sim *s, const struct plan *plan, bool trace)
 			stores_settle(s);
 		if (e.on)
 			e.on->sampled_ms = 0;
+		if (s->locker)
+			locking_look(s);
 		s->totals.steps++;
 		if (!s->healed || s->totals.steps % 64)
 			continue;
@@ -355,6 +357,8 @@ int sim_run(struct sim *s, const struct plan *plan, bool trace)
 	}
 	stuck(s);
 	check_equal(s);
+	if (s->locker)
+		locking_end(s);
 	for (uint32_t i = 1; i <= plan->servers; i++)
 		policy_count(&s->servers[i]);
 	check_elections(s);
@@ -388,4 +392,5 @@ void sim_fini(struct sim *s)
 	free(s->seals);
 	free(s->refused);
 	free(s->script);
+	locker_destroy(s->locker);
 }

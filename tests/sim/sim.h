@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "core/core.h"
+#include "locker.h"
 
 #define SERVERS_MAX 7
 #define CLIENTS_MAX 16 /* of one server */
@@ -108,6 +109,14 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint64_t segment_bytes, ahead_bytes, disk_every_us;
 	uint32_t disk_dies, disk_full, disk_breaks; /* how often one of the troubles of disks is which */
 	uint32_t closes, open_dies; /* per mille: ends in order; deaths while the store is opened */
+	/* locking.c; lockers 0: nobody locks anything, and the volume has the protocol of this release */
+	uint32_t lockers; /* clients of each server that lock ranges */
+	uint32_t lock_files; /* so many of the first tree's files */
+	uint64_t lock_think_us;
+	uint32_t lock_waits, lock_deaths; /* per mille of the requests; of the moments in which a client does something */
+	uint32_t lock_more; /* per cent of these in which one that has locks asks for more */
+	uint32_t lock_reserve_ms, lock_grace_ms; /* of the core */
+	bool lock_stable; /* writes are stable */
 	uint32_t late; /* per mille of the entries that are sent: their bytes are read back then; others' entries always are, unless 0 */
 };
 
@@ -137,6 +146,8 @@ struct row { /* of one object on one server; objects by their index in sim->objs
 	struct name_row *names;
 	uint8_t *bytes; /* CONTENT_MAX of a file; NULL = zeros */
 	uint64_t xattr;
+	uint32_t nlocks;
+	struct nfs4r_file_lock *locks; /* of the newest LOCKS entry */
 	nfs4r_server_id last_log; /* entry that made this version */
 	nfs4r_lsn last_lsn;
 };
@@ -434,6 +445,8 @@ struct totals {
 	uint64_t store_starts, store_checkpoints, store_tells, store_behind, store_torn, store_closes, store_open_dies, store_halts;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
 	uint64_t no_room, filled, crowded; /* operations that were refused for lack of room; disks that something else filled; entries that found no room */
+	uint64_t lock_asks, lock_grants, lock_denied, lock_waits, lock_ready, lock_again, lock_cancels, lock_changes, lock_tests, lock_delays, lock_writes, lock_reads, lock_deaths,
+		lock_lists, lock_reclaims, lock_lost; /* locking.c */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
 
@@ -451,7 +464,7 @@ struct seal_seen {
 struct sim {
 	struct plan plan;
 	uint32_t asked[SERVERS_MAX + 1][SERVERS_MAX + 1]; /* [who][whom]: for entries of these logs */
-	struct rng rng, lies; /* chance; that of a server that lies */
+	struct rng rng, lies, locks_rng; /* chance; that of a server that lies, of clients that lock */
 	uint64_t now, hash, order;
 	bool trace, healed, over;
 	bool finish_asked; /* releases.c */
@@ -492,6 +505,9 @@ struct sim {
 	char failure[1024];
 	jmp_buf failed;
 	void *script; /* state of a scripted mode */
+	struct locker *locker; /* NULL: nobody locks */
+	uint32_t nlock_files, lock_files[LOCKER_FILES]; /* objects, by the checker's number */
+	uint32_t nlock_owners;
 };
 
 /* ---- sim.c ------------------------------------------------------------------------------ */
@@ -705,12 +721,13 @@ struct client {
 	bool loop;
 	char bind[12]; /* symbol that the object made gets */
 	uint32_t burst_left, burst_dir, burst_kind, burst_at;
+	struct locking *locking; /* it locks ranges, and does nothing else; NULL: any other */
 };
 
 void clients_init(struct sim *s);
 void clients_fini(struct server *v);
 void client_op_done(struct client *c, struct simop *so);
-void client_read_done(struct client *c, enum nfs4r_status st);
+void client_read_done(struct client *c, const struct nfs4r_read *r);
 void client_server_down(struct server *v);
 bool clients_idle(const struct sim *s);
 void clients_blame(struct sim *s, char *buf, size_t len);
@@ -731,6 +748,21 @@ enum burst_kind {
 void burst_begin(struct client *c, uint32_t dir, enum burst_kind kind, uint32_t n);
 bool burst_random(struct client *c, uint32_t dir); /* false: nothing could be done there */
 bool burst_step(struct client *c); /* the next operation; false at the end */
+/* locking.c: clients that lock ranges; nothing unless plan.lockers */
+void locking_begin(struct sim *s);
+void locking_step(struct client *c);
+void locking_op_done(struct client *c, const struct nfs4r_op *op);
+void locking_server_down(struct client *c);
+void locking_read_done(struct client *c, const struct nfs4r_read *r);
+void locking_ready(struct server *v, const struct nfs4r_act_lock_note *a);
+void locking_again(struct server *v, const struct nfs4r_act_lock_note *a);
+void locking_look(struct sim *s); /* after each event */
+bool locking_idle(const struct client *c);
+void locking_blame(const struct client *c, char *buf, size_t len);
+bool locking_quiet(struct sim *s, char *why, size_t len); /* no server has anything of a lock */
+void locking_end(struct sim *s);
+void locking_print(const struct totals *t);
+const char *locking_never(const struct totals *t); /* what of all that did not happen, or NULL */
 /* script.c */
 void script_tree(struct sim *s, const char *text); /* "D/ D/f E/h=f": the first tree */
 void script_clients(struct sim *s, const char *text);
@@ -783,6 +815,23 @@ void tune_seals_liar(struct plan *p, struct rng *r);
 void tune_reconfigure(struct plan *p, struct rng *r);
 void tune_reconfigure_power(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
+/* modes_locks.c */
+#define LOCKS_TREE "D/ D/f D/g D/x/ D/x/k E/ E/h"
+#define LOCKS_TEXT                                                                                                                                 \
+	"A*: chmod f; wait 400; claim D deep; wait 800; get k\nB*: read f; get g; wait 300; chmod h; wait 600; create D n; remove D n; wait 900\n" \
+	"C*: rename D g E g; wait 300; rename E g D g; wait 900; read g; read h; wait 300\nB*: claim E deep; wait 1500; claim D deep+; wait 2000\n"
+#define LOCKS_DEEP_TREE "D/ D/f D/g D/h D/k D/x/ D/x/a D/x/b D/x/c D/x/d D/y/ D/y/l D/y/m D/y/o D/y/p E/ E/q E/r E/s E/t"
+#define LOCKS_DEEP_TEXT                                                                                                               \
+	"A*: claim D deep; wait 300; create D n; remove D n; wait 700\nB*: claim E deep; wait 400; claim x deep; wait 900; chmod f\n" \
+	"C*: claim D deep+; wait 500; create y n1; remove y n1; wait 600; rename D y E y; wait 300; rename E y D y; wait 800\n"       \
+	"B: wait 1500; remove E t; wait 900; remove E s\n"
+void draw_locks(struct plan *p);
+void tune_locks(struct plan *p, struct rng *r);
+void tune_locks_hot(struct plan *p, struct rng *r);
+void tune_locks_deep(struct plan *p, struct rng *r);
+void tune_locks_restart(struct plan *p, struct rng *r);
+void tune_locks_power(struct plan *p, struct rng *r);
+void tune_locks_cut(struct plan *p, struct rng *r);
 /* modes_store.c */
 extern const struct mode named_modes[];
 extern const uint32_t nnamed_modes;

@@ -78,6 +78,16 @@ static void port_mint(void *ctx, struct nfs4r_oid *out)
 	nfs4r_oid_make(out, v->id, NFS4R_GEN(v->applied[v->id]) << 32 | v->inc, ++v->oid_seq);
 }
 
+static uint32_t port_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_file_lock *out, uint32_t max)
+{
+	struct server *v = ctx;
+	const struct row *r = tree_get(&v->tree, obj_of(v->sim, oid));
+
+	if (r->nlocks && max)
+		memcpy(out, r->locks, (r->nlocks < max ? r->nlocks : max) * sizeof(*out));
+	return r->nlocks;
+}
+
 static uint64_t port_synced(void *ctx)
 {
 	struct server *v = ctx;
@@ -267,7 +277,7 @@ static void make_core(struct server *v)
 {
 	struct sim *s = v->sim;
 	struct nfs4r_core_config cfg;
-	const struct nfs4r_tree port = { v, port_facts, port_lookup, port_parents, port_commit, port_mint, port_synced, NULL };
+	const struct nfs4r_tree port = { v, port_facts, port_lookup, port_parents, port_commit, port_mint, port_synced, port_locks };
 
 	memset(&cfg, 0, sizeof(cfg));
 	nfs4r_core_config_init(&cfg);
@@ -298,6 +308,12 @@ static void make_core(struct server *v)
 	cfg.drift_permille = s->plan.drift_permille;
 	cfg.durability = (enum nfs4r_durability)s->plan.durability;
 	cfg.abandon_ms = s->plan.abandon_ms;
+	if (s->plan.lockers) {
+		cfg.protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_LOCKS, NFS4R_PROTOCOL_LOCKS };
+		cfg.peer_inc = v->inc; /* as server_peer() tells it */
+		cfg.lock_reserve_ms = s->plan.lock_reserve_ms;
+		cfg.lock_grace_ms = s->plan.lock_grace_ms;
+	}
 	release_configure(v, &cfg);
 	cfg.servers = NFS4R_BIT(v->id);
 	for (uint32_t i = 1; i <= (v->told_of_all ? s->plan.servers : s->plan.base); i++)

@@ -17,7 +17,17 @@ void row_fini(struct row *r)
 {
 	free(r->names);
 	free(r->bytes);
+	free(r->locks);
 	memset(r, 0, sizeof(*r));
+}
+
+static void set_locks(struct row *r, const struct nfs4r_file_lock *locks, uint32_t n)
+{
+	free(r->locks);
+	r->nlocks = n;
+	r->locks = n ? malloc(n * sizeof(*locks)) : NULL;
+	if (n)
+		memcpy(r->locks, locks, n * sizeof(*locks));
 }
 
 void row_copy(struct row *to, const struct row *from)
@@ -33,6 +43,8 @@ void row_copy(struct row *to, const struct row *from)
 		to->bytes = malloc(CONTENT_MAX);
 		memcpy(to->bytes, from->bytes, CONTENT_MAX);
 	}
+	to->locks = NULL;
+	set_locks(to, from->locks, from->nlocks);
 }
 
 void tree_fini(struct tree *t)
@@ -122,6 +134,8 @@ uint64_t row_hash(const struct row *r)
 	for (uint32_t i = 0; i < r->nparents; i++)
 		parents += hash_mix(3, r->parents[i]);
 	h = hash_mix(hash_mix(h, names), parents);
+	for (uint32_t i = 0; i < r->nlocks; i++)
+		h = hash_mix(hash_mix(hash_mix(h, r->locks[i].lock.owner.owner[0]), r->locks[i].lock.start), r->locks[i].n);
 	return r->bytes && memcmp(r->bytes, zeros, CONTENT_MAX) ? hash_bytes(h, r->bytes, CONTENT_MAX) : h;
 }
 
@@ -256,6 +270,7 @@ void row_effect(struct sim *s, struct row *r, const struct nfs4r_part *p, const 
 		if (p->nlink == 0) {
 			r->state = ROW_DEAD;
 			r->nnames = 0;
+			set_locks(r, NULL, 0);
 		}
 		break;
 	case NFS4R_EFF_PARENT:
@@ -264,6 +279,9 @@ void row_effect(struct sim *s, struct row *r, const struct nfs4r_part *p, const 
 		break;
 	case NFS4R_EFF_ALLOC:
 		eff_alloc(r, p);
+		break;
+	case NFS4R_EFF_LOCKS:
+		set_locks(r, p->locks, p->nlocks);
 		break;
 	default:
 		break;

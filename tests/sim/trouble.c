@@ -510,5 +510,6 @@ void trouble_begin(struct sim *s)
 	if (p->away_us)
 		sim_at(s, s->now + rng_below(&s->rng, 2 * SECOND), away, NULL, 0, 0);
 
-	sim_at(s, s->now + rng_time(&s->rng, p->trouble_every_us), p->one_trouble ? strike_one : strike, NULL, 0, 0);
+	if (p->troubles)
+		sim_at(s, s->now + rng_time(&s->rng, p->trouble_every_us), p->one_trouble ? strike_one : strike, NULL, 0, 0);
 }
