@@ -27,7 +27,8 @@ static bool c_lock(struct nfs4r_codec *c, struct nfs4r_lock *l, uint32_t least)
 
 	if (!c_owner(c, &l->owner) || !c_range(c, &type, least, NFS4R_LOCK_WRITE) || !c_u64(c, &l->start) || !c_u64(c, &l->last) || !c_check(c, l->start <= l->last))
 		return false;
-	l->type = (enum nfs4r_lock_type)type;
+	if (c_decoding(c)) /* an entry may be on its way to several servers at once */
+		l->type = (enum nfs4r_lock_type)type;
 	return true;
 }
 
