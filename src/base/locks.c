@@ -29,7 +29,7 @@ struct waiter {
 	uint64_t since_ms, reserved_until_ms, notice_at_ms;
 	uint32_t notices; /* so many were given */
 	bool polls;
-	bool unknown; /* offered by a table that follows, and not reserved: nobody knows of it any more */
+	bool unknown; /* offered by a table that follows, and not reserved: the request may be forgotten */
 	bool offered; /* its client is being notified: the lock is reserved, or it polls and the lock was free at some time since it asked last */
 };
 
@@ -579,6 +579,18 @@ bool nfs4r_locks_follow_notify(struct nfs4r_locks *t, const struct nfs4r_oid *oi
 	w->unknown = !reserved;
 	offer(t, w, now_ms);
 	return true;
+}
+
+void nfs4r_locks_follow_again(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t now_ms)
+{
+	struct file *f = *place_of(t, oid);
+	struct waiter *w = f == NULL ? NULL : waiter_of(f, lock);
+
+	if (w == NULL)
+		return;
+	withdraw_offer(t, w);
+	if (w->polls)
+		offer(t, w, now_ms);
 }
 
 bool nfs4r_locks_follow_is_waiting(const struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)

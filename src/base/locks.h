@@ -105,8 +105,10 @@ bool nfs4r_locks_has_room(const struct nfs4r_locks *t, const struct nfs4r_oid *o
 bool nfs4r_locks_follow_granted(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t now_ms);
 /* @lock is being asked for, or asked for again, and waits. Its client is not told anything any more. False: no room, or no memory. */
 bool nfs4r_locks_follow_waits(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait, void *tag, uint64_t now_ms);
-/* The client of what waits is told to ask again, until it does: it is @reserved for it, or nobody knows of the request any more. False: it does not wait. */
+/* The client of what waits is told to ask again, until it does: it is @reserved for it, or the request may be forgotten. False: it does not wait. */
 bool nfs4r_locks_follow_notify(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, bool reserved, uint64_t now_ms);
+/* What was reserved is not any more, and waits as before; if it polls, its client is told to ask now. */
+void nfs4r_locks_follow_again(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t now_ms);
 bool nfs4r_locks_follow_is_waiting(const struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock); /* this very request */
 
 /* A waiter whose client has to be told now to ask again. */

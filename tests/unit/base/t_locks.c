@@ -696,7 +696,26 @@ static void who_follows_gives_nobody_his_turn(void **state)
 	nfs4r_locks_destroy(t);
 }
 
-static void of_a_request_that_nobody_knows_any_more_the_client_is_told_and_nothing_is_reserved(void **state)
+static void a_reservation_that_is_over_is_no_reason_to_ask_but_for_who_polls(void **state)
+{
+	struct nfs4r_locks *t = table(100);
+	const struct nfs4r_lock first = named(2, 'w', 0, 9), second = named(3, 'w', 0, 9);
+
+	nfs4r_locks_follow(t);
+	assert_true(nfs4r_locks_follow_waits(t, &oid, &first, NFS4R_LOCK_QUEUE, (void *)2, 0));
+	assert_true(nfs4r_locks_follow_waits(t, &oid, &second, NFS4R_LOCK_POLL, (void *)3, 0));
+	assert_true(nfs4r_locks_follow_notify(t, &oid, &first, true, 0));
+	assert_int_equal(told(t, 0), 2);
+	nfs4r_locks_follow_again(t, &oid, &first, 20);
+	HAS("?2w0-9 ?3w0-9");
+	assert_int_equal(told(t, 10000), 0);
+	nfs4r_locks_follow_again(t, &oid, &second, 20);
+	assert_int_equal(told(t, 20), 3);
+	HAS("?2w0-9 ?3w0-9");
+	nfs4r_locks_destroy(t);
+}
+
+static void the_client_of_a_request_that_may_be_forgotten_is_told_and_nothing_is_reserved(void **state)
 {
 	struct nfs4r_locks *t = table(2);
 	const struct nfs4r_lock want = named(2, 'w', 0, 9), more = named(3, 'w', 0, 9);
@@ -755,7 +774,8 @@ int main(void)
 		cmocka_unit_test(one_file_may_not_take_all),
 		cmocka_unit_test(who_follows_takes_what_the_other_table_says),
 		cmocka_unit_test(who_follows_gives_nobody_his_turn),
-		cmocka_unit_test(of_a_request_that_nobody_knows_any_more_the_client_is_told_and_nothing_is_reserved),
+		cmocka_unit_test(the_client_of_a_request_that_may_be_forgotten_is_told_and_nothing_is_reserved),
+		cmocka_unit_test(a_reservation_that_is_over_is_no_reason_to_ask_but_for_who_polls),
 		cmocka_unit_test(a_table_that_begins_to_follow_ends_its_reservations),
 		cmocka_unit_test(random_operations_end_as_in_a_model_of_bytes),
 	};
