@@ -195,6 +195,8 @@ const struct engine_actions engine_actions = {
 		[NFS4R_ACT_SYNC] = synced,
 		[NFS4R_ACT_MONOTONIC_READ] = monotonic_read,
 		[NFS4R_ACT_RECHECK_READS] = readable_here,
+		[NFS4R_ACT_LOCK_READY] = update_lock_ready,
+		[NFS4R_ACT_LOCK_AGAIN] = update_lock_again,
 		[NFS4R_ACT_CLIENT] = client,
 	},
 	.muted = {

@@ -261,6 +261,12 @@ static void *timer_thread(void *arg)
 
 /* ---- start and stop ---- */
 
+/* This start, as the others know it. */
+static uint64_t transport_inc(const struct nfs4r_engine *eng)
+{
+	return eng->inc_random ^ eng->inc << 48;
+}
+
 static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
 	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_oid_watermark, tree_synced, tree_locks };
@@ -274,6 +280,8 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.root = eng->root;
 	c.inc = info->inc;
 	c.inc_random = info->inc_random;
+	c.peer_inc = transport_inc(eng);
+	c.lock_max = eng->cfg.lock_max;
 	if (getrandom(c.secret, sizeof(c.secret), 0) != sizeof(c.secret))
 		return NFS4R_IO;
 	c.protocol = eng->cfg.rpc.protocol;
@@ -382,7 +390,7 @@ static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_
 	struct nfs4r_rpc_events rev = { eng, on_up, on_down, on_message, on_log };
 	struct nfs4r_rpc_config cfg = eng->cfg.rpc;
 
-	cfg.inc = eng->inc_random ^ eng->inc << 48;
+	cfg.inc = transport_inc(eng);
 	cfg.paused = true;
 	nfs4r_config_compare(&eng->cfg, &cfg);
 	membership_go_online(eng, &cfg);

@@ -143,6 +143,16 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 void nfs4r_opened(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 void nfs4r_closed(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 
+/* Do byte-range locks hold at all servers (docs/protocol/locks.md)? Once they do, they always will. Any thread, takes no lock. */
+bool nfs4r_locks_are_shared(const struct nfs4r_engine *eng);
+/*
+ * LOCK, LOCK_TEST, UNLOCK or UNWAIT of a client of this server (op.h), decided by the server that controls the file, wherever that is. The caller fills in type, obj, lock.lock, lock.wait and
+ * lock.reclaim of a zeroed op, and asks one after another for one file.
+ * UNLOCK and UNWAIT never wait for anybody: what they give back is gone for the caller, and the volume hears of it behind. The others wait for control or for an answer, not much longer than op_wait_ms. Then the
+ * status is DELAY, nothing is held or waits, and the caller asks again.
+ */
+enum nfs4r_status nfs4r_lock(struct nfs4r_engine *eng, struct nfs4r_op *op);
+
 /* What clients may still use at every server, and what every server can hold (log 4.12), as far as this one was told. Takes the lock of the core. */
 struct nfs4r_volume_room {
 	bool bytes_known, inodes_known; /* false: it has no bound, or none was measured */

@@ -28,6 +28,7 @@
  *                    permission.c  may the caller do that
  *                    execute.c     local execution of an operation, filling in its log entry; attribute_room.c: does it fit elsewhere
  *                    commit_wait.c waiting until a majority holds an update
+ *                    lock_news.c   what becomes of requests for locks that wait
  *  replicate/        sender.c      entries to peers, payload memory, reading bytes back
  *                    applier.c     local execution of peers' entries
  *                    staging_dir.c objects without a place in the tree, and entries of which not all parts apply

@@ -118,6 +118,13 @@ struct nfs4r_lops {
 	uint32_t (*locks)(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_lock_info *out, uint32_t max);
 	/* How many there are; with the one before. */
 	void (*count_locks)(void *ctx, struct nfs4r_locks_count *out);
+	/*
+	 * Where locks hold at all servers: news of a LOCK that was answered with BLOCKED, @lock as it was asked for. Ready: it is that client's now. The client is to be told to ask again, until it does, or
+	 * UNWAIT follows; it may be called from here, and must be when nobody waits for it any more. Again: nobody knows of this request now (control of the file has moved, or the lock was not fetched), and
+	 * the client is to be told to ask again. One call at a time, in the order of the news; they must not wait for other servers. May be NULL.
+	 */
+	void (*lock_ready)(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock);
+	void (*lock_again)(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock);
 };
 
 #endif

@@ -55,10 +55,10 @@ void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4
 		(void)nfs4r_rpc_send(eng->rpc, to, nfs4r_rpc_lane_of(msg->type), msg);
 }
 
-/* Can be copied as it is. Of the control lane only JOINROWS points to anything, and that only until the core's next step. */
+/* Can be copied as it is. Of the control lane only JOINROWS and LOCKS_LIST point to anything, and that only until the core's next step. */
 static bool is_flat(uint32_t type)
 {
-	return nfs4r_rpc_lane_of(type) == NFS4R_LANE_CONTROL && type != NFS4R_MSG_JOINROWS;
+	return nfs4r_rpc_lane_of(type) == NFS4R_LANE_CONTROL && type != NFS4R_MSG_JOINROWS && type != NFS4R_MSG_LOCKS_LIST;
 }
 
 void engine_send_durable(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg)

@@ -95,6 +95,7 @@ struct runtime_state { /* eng->runtime; "under lock": eng->lock */
 	struct {
 		_Atomic uint32_t durability, directory_reads, lease_ms, silence_ms;
 		_Atomic uint32_t changes; /* of durability, since the start */
+		_Atomic bool locks_shared; /* once true, it stays so */
 	} volume;
 
 	/* checkpoint.c */

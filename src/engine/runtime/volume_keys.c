@@ -26,10 +26,16 @@ void engine_volume_begin(struct nfs4r_engine *eng)
 
 void engine_volume_follow(struct nfs4r_engine *eng)
 {
-	const struct nfs4r_volume_keys *k = &nfs4r_core_adopted(eng->core)->settings.keys;
+	const struct nfs4r_volume_settings *said = &nfs4r_core_adopted(eng->core)->settings;
 
-	if (k->durability)
-		take(eng, k);
+	eng->runtime.volume.locks_shared = nfs4r_core_locks_shared(eng->core);
+	if (said->keys.durability)
+		take(eng, &said->keys);
+}
+
+bool nfs4r_locks_are_shared(const struct nfs4r_engine *eng)
+{
+	return eng->runtime.volume.locks_shared;
 }
 
 uint32_t engine_durability(const struct nfs4r_engine *eng)

@@ -19,6 +19,7 @@
 #define CLOSE_AGAIN_MS 50
 #define KEEP_BYTES_MAX 16384 /* of a stable WRITE in the journal; beyond it, writing them twice costs more than a second sync */
 #define PARK_AFTER_MS 8000 /* how long a worker waits for an operation that is under way */
+#define LOCK_ANSWER_MS 1000 /* how long a worker waits for the answer to a LOCK, after the time in which control has to be found; Ganesha's lock of the file is taken */
 #define NAME_PARK_AFTER_MS 50000 /* the same, when the operation takes a name away; less than a client's patience with one request (60 s) */
 #define NAME_WAITERS_MAX 64 /* so many workers for longer than PARK_AFTER_MS; Ganesha has a few hundred */
 
@@ -388,6 +389,7 @@ static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_m
 void update_ops_fini(struct nfs4r_engine *eng)
 {
 	update_ops_drop_parked(eng);
+	update_lock_news_fini(eng);
 	while (eng->update.remotes) {
 		struct opctx *o = eng->update.remotes;
 
@@ -522,7 +524,7 @@ static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64
  */
 static bool abandon(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *op)
 {
-	if (!o->irrevocable || o->op->type == NFS4R_OP_CLOSE) {
+	if (!o->irrevocable || o->op->type == NFS4R_OP_CLOSE || nfs4r_op_is_lock(o->op->type)) {
 		event_op(eng, NFS4R_EV_OP_CANCEL, o, false);
 		if (o->due == OP_DONE || !update_ops_over(eng))
 			return false;
@@ -539,7 +541,8 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 	bool busy, longer = false;
 
 	pthread_mutex_lock(&eng->lock);
-	__atomic_add_fetch(&eng->update.done, 1, __ATOMIC_RELAXED); /* read without the lock */
+	if (!nfs4r_op_is_lock(op->type))
+		__atomic_add_fetch(&eng->update.done, 1, __ATOMIC_RELAXED); /* read without the lock */
 	struct opctx *o = update_op_adopt_parked(eng, op, &busy);
 	bool adopted = o != NULL;
 	if (!o) {
@@ -596,7 +599,7 @@ static enum nfs4r_status update_close(struct nfs4r_engine *eng, struct nfs4r_op 
 }
 
 /* Of one whose owner is not likely to answer few wait. What is parked is there to be asked for. */
-static enum nfs4r_status update_bounded(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
+static enum nfs4r_status update_bounded(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg, uint64_t wait_ms)
 {
 	const struct nfs4r_oid oid = nfs4r_oid_is_zero(&op->dir) ? op->obj : op->dir;
 	nfs4r_server_id to = nfs4r_read_server(eng, &oid);
@@ -606,10 +609,10 @@ static enum nfs4r_status update_bounded(struct nfs4r_engine *eng, struct nfs4r_o
 	if (engine_waiting_full(eng))
 		return op->status = NFS4R_DELAY;
 	if (engine_waiting_kind(eng, to) == WAITING_ANSWERED)
-		return update(eng, op, exec, arg, PARK_AFTER_MS);
+		return update(eng, op, exec, arg, wait_ms);
 	if (!engine_waiting_begin(eng, WAITING_UNANSWERED, &oid))
 		return op->status = NFS4R_DELAY;
-	st = update(eng, op, exec, arg, PARK_AFTER_MS);
+	st = update(eng, op, exec, arg, wait_ms);
 	engine_waiting_end(eng, WAITING_UNANSWERED);
 	if (st == NFS4R_DELAY && engine_now_ms() >= begun_ms + eng->cfg.op_wait_ms)
 		engine_waiting_vain(eng, 0, &oid);
@@ -622,7 +625,17 @@ enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nf
 
 	if (st != NFS4R_OK) /* no other server would take its entry */
 		return op->status = st;
-	return op->type == NFS4R_OP_CLOSE ? update_close(eng, op) : update_bounded(eng, op, exec, arg);
+	return op->type == NFS4R_OP_CLOSE ? update_close(eng, op) : update_bounded(eng, op, exec, arg, PARK_AFTER_MS);
+}
+
+enum nfs4r_status nfs4r_lock(struct nfs4r_engine *eng, struct nfs4r_op *op)
+{
+	assert(nfs4r_op_is_lock(op->type));
+	if (!nfs4r_locks_are_shared(eng))
+		return op->status = NFS4R_NOTSUPP;
+	if (op->type == NFS4R_OP_UNLOCK || op->type == NFS4R_OP_UNWAIT)
+		return update(eng, op, NULL, NULL, 0);
+	return update_bounded(eng, op, NULL, NULL, eng->cfg.op_wait_ms + LOCK_ANSWER_MS);
 }
 
 static void complete_async(struct nfs4r_engine *eng, struct opctx *o)

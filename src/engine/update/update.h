@@ -24,6 +24,10 @@ void update_ops_fini(struct nfs4r_engine *eng); /* before the core is destroyed;
 void update_ops_expire_parked(struct nfs4r_engine *eng, uint64_t engine_now_ms);
 void update_ops_park_halted(struct nfs4r_engine *eng); /* halted: update_ops_wake(), and what waits without a thread is answered DELAY */
 
+/* ---- lock_news.c; eng->lock held ---- */
+void update_lock_ready(struct nfs4r_engine *eng, const struct nfs4r_action *a);
+void update_lock_again(struct nfs4r_engine *eng, const struct nfs4r_action *a);
+
 /* ---- commit_wait.c ---- */
 bool update_commit_is_asked(const struct nfs4r_engine *eng); /* does a COMMIT wait for a majority? */
 /* As nfs4r_commit(), but the thread goes; @done on an executor (or here on error), soon after op_wait_ms at the latest. */

@@ -82,6 +82,9 @@ bool update_op_park(struct nfs4r_engine *eng, struct opctx *o);
 struct opctx *update_op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool *busy);
 void update_ops_drop_parked(struct nfs4r_engine *eng); /* the end */
 
+/* ---- lock_news.c ---- */
+void update_lock_news_fini(struct nfs4r_engine *eng); /* the end: nobody is told any more */
+
 /* ---- execute.c ---- */
 /* Times, cookies: what must be known before the INTENT. eng->lock held. */
 void update_entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e);

@@ -4,10 +4,12 @@
 #define NFS4R_ENGINE_UPDATE_STATE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct client_wait;
 struct commit_wait;
+struct lock_news;
 struct opctx;
 
 struct update_state { /* eng->update; all under lock, but for the counter */
@@ -18,6 +20,10 @@ struct update_state { /* eng->update; all under lock, but for the counter */
 	/* commit_wait.c */
 	struct commit_wait *commit_waits;
 	uint64_t next_commit_wait; /* the number of the last one */
+
+	/* lock_news.c */
+	struct lock_news *lock_news; /* in their order; few at a time */
+	bool lock_news_running; /* an executor is at them, or about to be */
 
 	/* clients.c */
 	struct client_wait *client_waits;

@@ -94,6 +94,7 @@ static struct {
 	_Atomic(void *) ctx; /* the file system of a site that runs */
 	_Atomic(const struct site_hooks *) by;
 	struct nfs4r_lops table; /* what the hooks stand in front of; set before the site runs */
+	struct site *site;
 } hooked[SITES_MAX + 1];
 
 const struct nfs4r_lops *site_unhooked(const struct site *s)
@@ -137,6 +138,24 @@ static int hooked_sync_all(void *ctx)
 	const struct site_hooks *h = hooked[i].by;
 
 	return (h && h->sync_all ? h->sync_all : hooked[i].table.sync_all)(ctx);
+}
+
+static void lock_news(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, bool ready)
+{
+	struct site *s = hooked[site_of(ctx)].site;
+
+	if (s->lock_news)
+		s->lock_news(s, oid, lock, ready);
+}
+
+static void lock_ready(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)
+{
+	lock_news(ctx, oid, lock, true);
+}
+
+static void lock_again(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)
+{
+	lock_news(ctx, oid, lock, false);
 }
 
 enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
@@ -199,6 +218,9 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	s->table = hooked[id].table = c->machines ? *power_table() : *dirlops_table();
 	hooked[id].by = NULL;
 	hooked[id].ctx = s->ops;
+	hooked[id].site = s;
+	s->table.lock_ready = lock_ready;
+	s->table.lock_again = lock_again;
 	s->table.ready = s->ready;
 	s->table.allocate = hooked_allocate;
 	s->table.commit = hooked_commit;

@@ -44,6 +44,7 @@ struct cluster {
 		char logged[65536]; /* under lock: what it said since cluster_init() */
 		bool (*ready)(void *ops); /* NULL, or the ready of struct nfs4r_lops */
 		struct nfs4r_lops table; /* in use when there is one */
+		void (*lock_news)(struct site *s, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, bool ready); /* NULL, or lock_ready and lock_again of struct nfs4r_lops */
 		void (*heard)(struct site *s, const char *text); /* under lock; NULL, or called without it for each line, on the thread that says it */
 	} site[SITES_MAX + 1]; /* 1.. */
 };

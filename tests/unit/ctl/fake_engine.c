@@ -343,6 +343,32 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	*out = f->view;
 }
 
+bool nfs4r_core_locks_shared(const struct nfs4r_core *c)
+{
+	return of(c)->locks_shared;
+}
+
+void nfs4r_core_each_lock(const struct nfs4r_core *c, const struct nfs4r_oid *oid, bool (*fn)(void *arg, const struct nfs4r_core_lock *i), void *arg)
+{
+	for (uint32_t i = 0; i < of(c)->ndecided; i++)
+		if (!oid || nfs4r_oid_eq(oid, &of(c)->decided[i].oid))
+			fn(arg, &of(c)->decided[i]);
+}
+
+void nfs4r_core_count_locks(const struct nfs4r_core *c, struct nfs4r_lock_counts *out)
+{
+	*out = (struct nfs4r_lock_counts){ .ranges = of(c)->ndecided };
+}
+
+void nfs4r_clients(struct nfs4r_engine *eng, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg)
+{
+	const struct fake *f = of(eng->core);
+
+	for (uint32_t i = 0; i < f->nclients; i++)
+		if (f->clients[i].server == server)
+			fn(arg, &f->clients[i]);
+}
+
 nfs4r_lsn nfs4r_core_own_end(const struct nfs4r_core *c)
 {
 	return of(c)->own_end;

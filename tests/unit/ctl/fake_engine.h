@@ -32,6 +32,11 @@ struct fake {
 	pthread_mutex_t lock;
 	struct nfs4r_lock_info locks[FAKE_LOCKS]; /* of its clients */
 	uint32_t nlocks, nlocks_more; /* and so many more that are all the last one */
+	bool locks_shared; /* they hold at all servers */
+	struct nfs4r_core_lock decided[FAKE_LOCKS]; /* what the core knows then */
+	uint32_t ndecided;
+	struct nfs4r_client_entry clients[FAKE_LOCKS];
+	uint32_t nclients;
 	struct fake_object obj[FAKE_OBJECTS];
 	uint32_t n;
 	bool up[NFS4R_SERVERS_MAX + 1]; /* peers as this server sees them */
