@@ -221,6 +221,7 @@ static fsal_status_t start_engine(struct repl_export *exp)
 	cfg->rpc.fsid_major = exp->fsid.major;
 	cfg->rpc.fsid_minor = exp->fsid.minor;
 	compare_keys(&cfg->rpc);
+	repl_locks_limit_protocol(&cfg->rpc.protocol);
 	if (repl_restart_first(exp, why) != NFS4R_OK)
 		return refuse(why);
 	REPL_LOG(Event, "NFSv4.r %s, protocol " NFS4R_BUILD_PROTOCOL ", serves export %d", cfg->rpc.version, exp->gsh->export_id);
@@ -239,6 +240,7 @@ static void export_free(struct repl_export *exp)
 	repl_upcalls_fini(exp);
 	repl_restart_fini(exp);
 	repl_locks_fini(exp);
+	repl_lock_clients_fini(exp);
 	PTHREAD_COND_destroy(&exp->arrive);
 	PTHREAD_MUTEX_destroy(&exp->arrive_lock);
 	PTHREAD_RWLOCK_destroy(&exp->gate);
@@ -263,6 +265,7 @@ static struct repl_export *export_new(struct fsal_module *fsal, const struct fsa
 	exp->attr_cache = repl_attr_cache_new();
 	repl_upcalls_init(exp, up_ops);
 	repl_restart_init(exp);
+	repl_lock_clients_init(exp);
 	fsal_export_init(&exp->export);
 	repl_export_ops_init(&exp->export.exp_ops);
 	exp->export.up_ops = up_ops;

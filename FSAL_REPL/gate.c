@@ -338,3 +338,23 @@ void repl_volume_room(struct repl_export *exp, struct nfs4r_volume_room *out)
 	memset(out, 0, sizeof(*out));
 	DO_THROUGH_GATE(exp, nfs4r_volume_room(exp->eng, out));
 }
+
+bool repl_locks_are_shared(struct repl_export *exp)
+{
+	return THROUGH_GATE(exp, false, nfs4r_locks_are_shared(exp->eng));
+}
+
+enum nfs4r_status repl_client_begins(struct repl_export *exp, const uint64_t id[2], const char *name, const char *address, uint32_t minor_version)
+{
+	return THROUGH_GATE(exp, NFS4R_DELAY, nfs4r_client_begins(exp->eng, id, name, address, minor_version));
+}
+
+enum nfs4r_status repl_client_gone(struct repl_export *exp, const uint64_t id[2])
+{
+	return THROUGH_GATE(exp, NFS4R_DELAY, nfs4r_client_gone(exp->eng, id));
+}
+
+enum nfs4r_status repl_lock_ask(struct repl_export *exp, struct nfs4r_op *op)
+{
+	return THROUGH_GATE(exp, op->status = NFS4R_DELAY, nfs4r_lock(exp->eng, op));
+}

@@ -41,19 +41,23 @@ static const char *address_of(const struct gsh_client *host)
 	return host->hostaddr_str + (is_mapped ? strlen(mapped) : 0);
 }
 
-static void look_up(struct nfs4r_lock_info *i)
+void repl_client_words(const nfs_client_id_t *client, char *name, size_t name_len, char *address, size_t address_len)
 {
-	clientid4 number = i->lock.owner.client[0];
+	name_of(client->cid_client_record, name, name_len);
+	address[0] = '\0';
+	if (client->gsh_client != NULL)
+		snprintf(address, address_len, "%.63s", address_of(client->gsh_client));
+}
+
+static void look_up(struct repl_export *exp, bool shared, struct nfs4r_lock_info *i)
+{
+	clientid4 number = shared ? repl_lock_client_number(exp, i->lock.owner.client) : i->lock.owner.client[0];
 	struct gsh_buffdesc key = { .addr = &number, .len = sizeof(number) }, value;
 	struct hash_latch latch;
 	hash_error_t rc = hashtable_getlatch(ht_confirmed_client_id, &key, &value, false, &latch);
 
 	if (rc == HASHTABLE_SUCCESS) {
-		const nfs_client_id_t *client = value.addr;
-
-		name_of(client->cid_client_record, i->client, sizeof(i->client));
-		if (client->gsh_client != NULL)
-			snprintf(i->address, sizeof(i->address), "%.63s", address_of(client->gsh_client));
+		repl_client_words(value.addr, i->client, sizeof(i->client), i->address, sizeof(i->address));
 	}
 	if (rc == HASHTABLE_SUCCESS || rc == HASHTABLE_ERROR_NO_SUCH_KEY)
 		hashtable_releaselatched(ht_confirmed_client_id, &latch);
@@ -62,14 +66,16 @@ static void look_up(struct nfs4r_lock_info *i)
 uint32_t repl_lops_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_lock_info *out, uint32_t max)
 {
 	struct copy c = { .out = out, .max = max };
+	struct repl_export *exp = ctx;
+	bool shared = repl_locks_are_shared(exp);
 
-	repl_locks_walk(ctx, oid, add, &c);
+	repl_locks_walk(exp, oid, add, &c);
 	for (uint32_t i = 0; i < MIN(c.total, max); i++) {
 		if (i > 0 && out[i].lock.owner.client[0] == out[i - 1].lock.owner.client[0]) {
 			memcpy(out[i].client, out[i - 1].client, sizeof(out[i].client));
 			memcpy(out[i].address, out[i - 1].address, sizeof(out[i].address));
 		} else {
-			look_up(&out[i]);
+			look_up(exp, shared, &out[i]);
 		}
 	}
 	return c.total;

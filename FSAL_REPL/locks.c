@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Byte-range locks of this server's clients. They are in a table of our own (base/locks.h), and nothing of them goes to the sub-FSAL: that could neither queue a request nor,
- * later, know the locks of other sites.
+ * Byte-range locks of this server's clients. They are in a table of our own (base/locks.h), and nothing of them goes to the sub-FSAL: that could neither queue a request nor
+ * know the locks of other sites. Before protocol NFS4R_PROTOCOL_LOCKS this table decides, each server for its own clients. From then on the volume decides, and the table follows (locks_shared.c).
  *
  * Ganesha has a list of the same locks, and looks there first. Here comes what that does not decide: each request that waits, each other one that nothing in the list is in
  * the way of, and what is given back. A request that has to wait is BLOCKED, and the client is told with CB_NOTIFY_LOCK when it may ask again. A thread does that: Ganesha puts the
@@ -19,26 +19,18 @@
 #include "sal_data.h"
 #include "sal_functions.h"
 
-#include "base/locks.h"
-#include "base/said.h"
 #include "base/siphash.h"
+#include "locks_int.h"
 
 #ifdef SAL_NOTIFIED_WAITER_MAY_BE_REFUSED
 #define RESERVE_MS 5000
 #else
 #define RESERVE_MS 0
 #endif
+#define LOOK_MS 10000 /* for clients that are gone */
+#define LOOK_AGAIN_MS 1000
 
-struct repl_locks {
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
-	struct nfs4r_locks *table; /* under lock, as the rest is */
-	struct nfs4r_said full;
-	pthread_t thread;
-	bool running, ends;
-};
-
-static uint64_t now_ms(void)
+uint64_t repl_locks_now_ms(void)
 {
 	struct timespec t;
 
@@ -59,20 +51,19 @@ static struct nfs4r_lock_owner owner_of(const state_owner_t *owner)
 	return out;
 }
 
-/* A length of 0 is all to the end. */
-static struct nfs4r_lock lock_of(const state_owner_t *owner, const fsal_lock_param_t *request)
+struct nfs4r_lock repl_lock_request(const struct nfs4r_lock_owner *owner, const fsal_lock_param_t *request)
 {
 	uint64_t most = UINT64_MAX - request->lock_start;
 
 	return (struct nfs4r_lock){
-		.owner = owner_of(owner),
+		.owner = *owner,
 		.type = request->lock_type == FSAL_LOCK_R ? NFS4R_LOCK_READ : NFS4R_LOCK_WRITE,
 		.start = request->lock_start,
 		.last = request->lock_length == 0 || request->lock_length > most ? UINT64_MAX : request->lock_start + request->lock_length - 1,
 	};
 }
 
-static fsal_lock_param_t param_of(const struct nfs4r_lock *lock)
+fsal_lock_param_t repl_lock_param(const struct nfs4r_lock *lock)
 {
 	return (fsal_lock_param_t){
 		.lock_sle_type = FSAL_POSIX_LOCK,
@@ -82,7 +73,7 @@ static fsal_lock_param_t param_of(const struct nfs4r_lock *lock)
 	};
 }
 
-static enum nfs4r_lock_wait wait_of(const state_owner_t *owner, fsal_lock_op_t op)
+enum nfs4r_lock_wait repl_lock_wait_of(const state_owner_t *owner, fsal_lock_op_t op)
 {
 	if (op == FSAL_OP_LOCK)
 		return NFS4R_LOCK_TRY;
@@ -108,7 +99,7 @@ static fsal_status_t status_of(enum nfs4r_lock_answer answer)
 static void tell(struct repl_export *exp, const struct nfs4r_lock_notice *n)
 {
 	const struct fsal_up_vector *up = exp->export.up_ops;
-	fsal_lock_param_t lock = param_of(&n->lock);
+	fsal_lock_param_t lock = repl_lock_param(&n->lock);
 	struct nfs4r_oid oid = n->oid;
 	struct gsh_buffdesc key = { .addr = &oid, .len = sizeof(oid) };
 
@@ -118,7 +109,7 @@ static void tell(struct repl_export *exp, const struct nfs4r_lock_notice *n)
 
 static void rest(struct repl_locks *l)
 {
-	uint64_t due = nfs4r_locks_due(l->table);
+	uint64_t due = MIN(nfs4r_locks_due(l->table), l->look_ms);
 	struct timespec until = { .tv_sec = (time_t)(due / 1000), .tv_nsec = (long)(due % 1000) * 1000000 };
 
 	if (due == UINT64_MAX)
@@ -136,13 +127,22 @@ static void *run(void *arg)
 	SetNameFunction("repl-locks");
 	PTHREAD_MUTEX_lock(&l->lock);
 	while (!l->ends) {
-		if (!nfs4r_locks_notice(l->table, now_ms(), &n)) {
+		uint64_t now = repl_locks_now_ms();
+
+		if (now >= l->look_ms) {
+			l->look_ms = now + LOOK_MS;
+			PTHREAD_MUTEX_unlock(&l->lock);
+			bool all = repl_lock_clients_look(exp);
+			PTHREAD_MUTEX_lock(&l->lock);
+			if (!all)
+				l->look_ms = MIN(l->look_ms, now + LOOK_AGAIN_MS);
+		} else if (nfs4r_locks_notice(l->table, now, &n)) {
+			PTHREAD_MUTEX_unlock(&l->lock);
+			tell(exp, &n);
+			PTHREAD_MUTEX_lock(&l->lock);
+		} else {
 			rest(l);
-			continue;
 		}
-		PTHREAD_MUTEX_unlock(&l->lock);
-		tell(exp, &n);
-		PTHREAD_MUTEX_lock(&l->lock);
 	}
 	PTHREAD_MUTEX_unlock(&l->lock);
 	return NULL;
@@ -155,7 +155,9 @@ bool repl_locks_init(struct repl_export *exp, uint32_t max)
 	struct repl_locks *l = gsh_calloc(1, sizeof(*l));
 
 	PTHREAD_MUTEX_init(&l->lock, NULL);
+	PTHREAD_MUTEX_init(&l->switching, NULL);
 	PTHREAD_COND_init(&l->cond, NULL);
+	l->look_ms = UINT64_MAX;
 	l->table = nfs4r_locks_create(&(struct nfs4r_locks_config){ .max = max, .reserve_ms = RESERVE_MS });
 	exp->locks = l;
 	return l->table != NULL;
@@ -188,8 +190,23 @@ void repl_locks_fini(struct repl_export *exp)
 	if (l->table != NULL)
 		nfs4r_locks_destroy(l->table);
 	PTHREAD_COND_destroy(&l->cond);
+	PTHREAD_MUTEX_destroy(&l->switching);
 	PTHREAD_MUTEX_destroy(&l->lock);
 	gsh_free(l);
+}
+
+/*
+ * A Ganesha without the patch grants a lock to a client that was notified, whatever the volume says, and two sites would have it. So a server with that one knows no protocol by which locks hold at all servers, and no upgrade to
+ * it can be finished.
+ */
+void repl_locks_limit_protocol(struct nfs4r_versions *protocol)
+{
+#ifndef SAL_NOTIFIED_WAITER_MAY_BE_REFUSED
+	if (protocol->highest < NFS4R_PROTOCOL_LOCKS)
+		return;
+	protocol->highest = NFS4R_PROTOCOL_LOCKS - 1;
+	REPL_LOG(Warn, "locks cannot hold at all servers with this Ganesha: it was built without patches/0010. The volume keeps protocol %u until every server has a Ganesha with that patch", protocol->highest);
+#endif
 }
 
 /* ---- looking ---- */
@@ -213,7 +230,7 @@ void repl_locks_walk(struct repl_export *exp, const struct nfs4r_oid *oid,
 	struct walk w = { .fn = fn, .arg = arg };
 
 	PTHREAD_MUTEX_lock(&exp->locks->lock);
-	w.now = now_ms();
+	w.now = repl_locks_now_ms();
 	nfs4r_locks_walk(exp->locks->table, oid, with_age, &w);
 	PTHREAD_MUTEX_unlock(&exp->locks->lock);
 }
@@ -229,23 +246,23 @@ void repl_lops_count_locks(void *ctx, struct nfs4r_locks_count *out)
 
 /* ---- what Ganesha asks for ---- */
 
-static void say_full(struct repl_locks *l, const struct nfs4r_oid *oid)
+void repl_lock_say_full(struct repl_locks *l, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_locks_count n = nfs4r_locks_count(l->table);
 	char text[NFS4R_OID_STRLEN];
 	uint64_t more;
 
-	if (nfs4r_said_may(&l->full, now_ms(), 1, &more))
+	if (nfs4r_said_may(&l->full, repl_locks_now_ms(), 1, &more))
 		REPL_LOG(Warn, "a lock of file %s is refused: this server's clients have %u locks and wait for %u (Lock_Max = %u; %u of one file, with %u that wait). Find the program that has so many, or raise Lock_Max; %" PRIu64 " more were refused before",
 			 nfs4r_oid_str(oid, text), n.ranges, n.waiting, repl_module.cfg.lock_max, NFS4R_LOCKS_FILE_MAX, NFS4R_LOCKS_WAITERS_MAX, more);
 }
 
 static enum nfs4r_lock_answer acquire(struct repl_locks *l, const struct nfs4r_oid *oid, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, void *owner, struct nfs4r_lock *other)
 {
-	enum nfs4r_lock_answer answer = nfs4r_locks_acquire(l->table, oid, want, wait, owner, now_ms(), other);
+	enum nfs4r_lock_answer answer = nfs4r_locks_acquire(l->table, oid, want, wait, owner, repl_locks_now_ms(), other);
 
 	if (answer == NFS4R_LOCK_FULL)
-		say_full(l, oid);
+		repl_lock_say_full(l, oid);
 	return answer;
 }
 
@@ -254,43 +271,60 @@ static enum nfs4r_lock_answer test(struct repl_locks *l, const struct nfs4r_oid 
 	if (op_ctx->nfs_reqdata != NULL)
 		return nfs4r_locks_test(l->table, oid, want, other) ? NFS4R_LOCK_GRANTED : NFS4R_LOCK_CONFLICT;
 	*other = *want;
-	nfs4r_locks_wait_again(l->table, oid, want, wait_of(owner, FSAL_OP_LOCKB), owner, now_ms());
+	nfs4r_locks_wait_again(l->table, oid, want, repl_lock_wait_of(owner, FSAL_OP_LOCKB), owner, repl_locks_now_ms());
 	return NFS4R_LOCK_CONFLICT;
 }
 
-fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
-			    fsal_lock_param_t *request, fsal_lock_param_t *conflict)
+/* The answer where each server decides for its own clients. False: it does not any more. */
+static bool lock_here(struct repl_locks *l, const struct nfs4r_oid *oid, state_owner_t *owner, fsal_lock_op_t op, const fsal_lock_param_t *request, struct nfs4r_lock *other, fsal_status_t *st)
 {
-	struct repl_locks *l = repl_cur_export()->locks;
-	const struct nfs4r_oid *oid = &repl_obj(h)->oid;
-	struct nfs4r_lock want = lock_of(owner, request), other;
 	enum nfs4r_lock_answer answer = NFS4R_LOCK_GRANTED;
+	struct nfs4r_lock_owner who = owner_of(owner);
+	struct nfs4r_lock want = repl_lock_request(&who, request);
 	char text[NFS4R_OID_STRLEN];
 
 	PTHREAD_MUTEX_lock(&l->lock);
+	if (l->follows) {
+		PTHREAD_MUTEX_unlock(&l->lock);
+		return false;
+	}
 	switch (op) {
 	case FSAL_OP_LOCKT:
-		answer = test(l, oid, &want, owner, &other);
+		answer = test(l, oid, &want, owner, other);
 		break;
 	case FSAL_OP_LOCK:
 	case FSAL_OP_LOCKB:
-		answer = acquire(l, oid, &want, wait_of(owner, op), owner, &other);
+		answer = acquire(l, oid, &want, repl_lock_wait_of(owner, op), owner, other);
 		break;
 	case FSAL_OP_UNLOCK:
 		/* Ganesha has forgotten it already, so that an error would help nobody. */
-		if (!nfs4r_locks_release(l->table, oid, &want.owner, want.start, want.last, now_ms()))
+		if (!nfs4r_locks_release(l->table, oid, &want.owner, want.start, want.last, repl_locks_now_ms()))
 			REPL_LOG(Crit, "no memory to give back a part of a lock of file %s: it stays until its program closes the file", nfs4r_oid_str(oid, text));
 		break;
 	case FSAL_OP_CANCEL:
-		nfs4r_locks_cancel(l->table, oid, &want, now_ms());
+		nfs4r_locks_cancel(l->table, oid, &want, repl_locks_now_ms());
 		break;
 	}
 	if (nfs4r_locks_due(l->table) != UINT64_MAX)
 		pthread_cond_signal(&l->cond);
 	PTHREAD_MUTEX_unlock(&l->lock);
-	if (conflict != NULL && (answer == NFS4R_LOCK_CONFLICT || answer == NFS4R_LOCK_WAITS))
-		*conflict = param_of(&other);
+	*st = status_of(answer);
+	return true;
+}
+
+fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
+			    fsal_lock_param_t *request, fsal_lock_param_t *conflict)
+{
+	struct repl_export *exp = repl_cur_export();
+	const struct nfs4r_oid *oid = &repl_obj(h)->oid;
+	struct nfs4r_lock other = { .type = 0 };
+	fsal_status_t st;
+
+	if (repl_locks_are_shared(exp) || !lock_here(exp->locks, oid, owner, op, request, &other, &st))
+		st = repl_lock_shared(exp, oid, owner, op, request, &other);
+	if (conflict != NULL && (st.major == ERR_FSAL_ACCESS || st.major == ERR_FSAL_BLOCKED))
+		*conflict = repl_lock_param(&other);
 	else if (conflict != NULL)
 		*conflict = (fsal_lock_param_t){ .lock_type = FSAL_NO_LOCK };
-	return status_of(answer);
+	return st;
 }

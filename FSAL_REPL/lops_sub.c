@@ -243,4 +243,6 @@ const struct nfs4r_lops repl_lops = {
 	.moved = repl_lops_moved,
 	.locks = repl_lops_locks,
 	.count_locks = repl_lops_count_locks,
+	.lock_ready = repl_lops_lock_ready,
+	.lock_again = repl_lops_lock_again,
 };

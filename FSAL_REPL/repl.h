@@ -28,6 +28,7 @@
 struct repl_export;
 struct repl_attr_cache;
 struct repl_locks;
+struct repl_lock_clients;
 struct repl_written;
 
 /* ---- module (main.c, config.c) ---- */
@@ -75,6 +76,7 @@ struct repl_export {
 	pthread_mutex_t arrive_lock;
 	uint32_t moved; /* atomic: counts local handles that were replaced (moved.c) */
 	struct repl_locks *locks; /* locks.c */
+	struct repl_lock_clients *lock_clients;
 	pthread_cond_t arrive; /* an object changed by a peer's update: it may have appeared here */
 };
 
@@ -226,6 +228,10 @@ void repl_verifier_keep(struct repl_export *exp, const void *request, const stru
 /* For the answer that is being made in op_ctx, which goes on with the file as it is now. */
 uint64_t repl_verifier_answer(struct repl_export *exp);
 void repl_verifier_fini(struct repl_export *exp);
+bool repl_locks_are_shared(struct repl_export *exp); /* false also while there is no engine */
+enum nfs4r_status repl_lock_ask(struct repl_export *exp, struct nfs4r_op *op); /* as nfs4r_lock() */
+enum nfs4r_status repl_client_begins(struct repl_export *exp, const uint64_t id[2], const char *name, const char *address, uint32_t minor_version);
+enum nfs4r_status repl_client_gone(struct repl_export *exp, const uint64_t id[2]);
 /* Batches of a directory's names from the local copy. */
 enum nfs4r_status repl_read_here(struct repl_export *exp, struct nfs4r_read *rd);
 /* What a name means in the local copy. */
@@ -555,6 +561,8 @@ const char *repl_kerberos_remedy(const char *why); /* what GSSAPI said */
 
 /* ---- byte-range locks (locks.c); its thread, between start and end, tells waiters that they may ask again ---- */
 
+/* Lowers what this server may say that it knows, to what Ganesha lets it keep, and says so in the log. */
+void repl_locks_limit_protocol(struct nfs4r_versions *protocol);
 bool repl_locks_init(struct repl_export *exp, uint32_t max); /* at most so many, with those that wait. False: no memory */
 bool repl_locks_start(struct repl_export *exp);
 void repl_locks_end(struct repl_export *exp); /* nobody is told any more; blocks for the call that is under way */
@@ -563,9 +571,29 @@ void repl_locks_fini(struct repl_export *exp);
 void repl_locks_walk(struct repl_export *exp, const struct nfs4r_oid *oid,
 		     void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t age_ms), void *arg);
 void repl_lops_count_locks(void *ctx, struct nfs4r_locks_count *out);
+/* What the client calls itself, on one line, and where it is; either may be empty. lock_report.c */
+void repl_client_words(const nfs_client_id_t *client, char *name, size_t name_len, char *address, size_t address_len);
 uint32_t repl_lops_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_lock_info *out, uint32_t max); /* lock_report.c */
+void repl_locks_engine_anew(struct repl_export *exp); /* the engine is another one than before. May wait for other servers, a few seconds */
+void repl_lops_lock_ready(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock); /* locks_shared.c, as the next */
+void repl_lops_lock_again(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock);
 fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
 			    fsal_lock_param_t *request, fsal_lock_param_t *conflict);
+
+/* ---- clients that have locks which hold at all servers (lock_clients.c) ---- */
+
+void repl_lock_clients_init(struct repl_export *exp);
+void repl_lock_clients_fini(struct repl_export *exp);
+struct nfs4r_lock_owner repl_lock_owner(const state_owner_t *owner); /* its name in the volume */
+/* Before a lock of @owner: DELAY, not yet. Blocks as long as an update. */
+enum nfs4r_status repl_lock_client_begins(struct repl_export *exp, const state_owner_t *owner);
+/* Ganesha gives back @what. True: its client has lost its lease; @what is given back by look(), when the volume has heard that. Does not block. */
+bool repl_lock_client_goes(struct repl_export *exp, const state_owner_t *owner, const struct nfs4r_oid *oid, const struct nfs4r_lock *what);
+/* The volume hears of those that are gone. False: not yet of all. Blocks as long as an update. */
+bool repl_lock_clients_look(struct repl_export *exp);
+/* The name of the client with that number of Ganesha's, which begins if it has not yet. False: there is no such client. */
+bool repl_lock_client_known(struct repl_export *exp, uint64_t number, uint64_t name[2]);
+uint64_t repl_lock_client_number(struct repl_export *exp, const uint64_t name[2]); /* the opposite; 0: not known */
 
 /* ---- upcalls (upcalls.c) ---- */
 

@@ -118,6 +118,7 @@ static void change(struct repl_export *exp)
 	}
 	nfs4r_start_goes_on(&repl_module.cfg, &fd);
 	repl_gate_open(exp, eng);
+	repl_locks_engine_anew(exp);
 }
 
 static void *run(void *arg)

@@ -2,6 +2,8 @@
 /*
  * Locks from Ganesha's list (SAL/state_lock.c, as it is) down to the module's table (FSAL_REPL/locks.c), and the notices on their way up. The module's thread runs; the time is the test's. What
  * Ganesha does on a thread of its own with a notice, the test does when it likes.
+ *
+ * Where locks hold at all servers (FSAL_REPL/locks_shared.c), the authority is a table of the test, which has locks of other servers' clients, too. Its news come when the test likes.
  */
 #include "lib/sal_locks.h"
 
@@ -82,6 +84,75 @@ struct repl_module repl_module;
 bool repl_wait_ready(struct repl_export *e)
 {
 	return true;
+}
+
+/* ---- the volume, where locks hold at all servers ---- */
+
+static bool shared; /* they do */
+static bool away; /* nobody answers */
+static struct nfs4r_locks *authority;
+static bool news_are_faster; /* once, than the answer */
+static char said[4096]; /* a letter for each that is asked for, in order */
+
+static void hear(void);
+
+static void say(char what)
+{
+	said[strlen(said)] = what;
+}
+
+bool repl_locks_are_shared(struct repl_export *e)
+{
+	return shared;
+}
+
+enum nfs4r_status repl_client_begins(struct repl_export *e, const uint64_t id[2], const char *name, const char *address, uint32_t minor_version)
+{
+	say('b');
+	return away ? NFS4R_DELAY : NFS4R_OK;
+}
+
+enum nfs4r_status repl_client_gone(struct repl_export *e, const uint64_t id[2])
+{
+	say('g');
+	return away ? NFS4R_DELAY : NFS4R_OK;
+}
+
+static enum nfs4r_status authority_locks(struct nfs4r_op *op)
+{
+	static const enum nfs4r_status status[] = { [NFS4R_LOCK_GRANTED] = NFS4R_OK, [NFS4R_LOCK_CONFLICT] = NFS4R_DENIED, [NFS4R_LOCK_WAITS] = NFS4R_BLOCKED, [NFS4R_LOCK_FULL] = NFS4R_NOLCK };
+	enum nfs4r_lock_answer answer = nfs4r_locks_acquire(authority, &op->obj, &op->lock.lock, op->lock.wait, NULL, clock_ms, &op->lock.conflict.lock);
+
+	if (news_are_faster) {
+		news_are_faster = false;
+		nfs4r_locks_release(authority, &op->obj, &(struct nfs4r_lock_owner){ .client = { 99 } }, 0, UINT64_MAX, clock_ms);
+		hear();
+	}
+	return status[answer];
+}
+
+enum nfs4r_status repl_lock_ask(struct repl_export *e, struct nfs4r_op *op)
+{
+	switch (op->type) {
+	case NFS4R_OP_LOCK:
+		say('l');
+		return away ? NFS4R_DELAY : authority_locks(op);
+	case NFS4R_OP_LOCK_TEST:
+		say('t');
+		if (away)
+			return NFS4R_DELAY;
+		return nfs4r_locks_test(authority, &op->obj, &op->lock.lock, &op->lock.conflict.lock) ? NFS4R_OK : NFS4R_DENIED;
+	case NFS4R_OP_UNLOCK:
+		say('u');
+		assert_true(nfs4r_locks_release(authority, &op->obj, &op->lock.lock.owner, op->lock.lock.start, op->lock.lock.last, clock_ms));
+		return NFS4R_OK;
+	case NFS4R_OP_UNWAIT:
+		say('w');
+		nfs4r_locks_cancel(authority, &op->obj, &op->lock.lock, clock_ms);
+		return NFS4R_OK;
+	}
+	fail_msg("operation %u", op->type);
+	return NFS4R_INVAL;
 }
 
 static bool fs_supports(struct fsal_export *e, fsal_fsinfo_options_t option)
@@ -207,8 +278,31 @@ void hashtable_releaselatched(struct hash_table *ht, struct hash_latch *latch)
 {
 }
 
-static int set_up(void **unused)
+/* What a client calls itself. */
+static nfs_client_record_t *record_of(const char *name)
 {
+	nfs_client_record_t *r = gsh_calloc(1, sizeof(*r) + strlen(name));
+
+	r->cr_client_val_len = (int)strlen(name);
+	memcpy(r->cr_client_val, name, strlen(name));
+	return r;
+}
+
+static int set_up_of(bool everywhere)
+{
+	memset(&client_41, 0, sizeof(client_41));
+	memset(&client_40, 0, sizeof(client_40));
+	client_41.cid_client_record = record_of("forty-one");
+	client_40.cid_client_record = record_of("forty");
+	client_41.cid_confirmed = client_40.cid_confirmed = CONFIRMED_CLIENT_ID;
+	PTHREAD_MUTEX_init(&client_41.cid_mutex, NULL);
+	client_41.cid_refcount = client_40.cid_refcount = 100;
+	shared = everywhere;
+	away = false;
+	memset(said, 0, sizeof(said));
+	repl_module.cfg.rpc.self = 1;
+	authority = nfs4r_locks_create(&(struct nfs4r_locks_config){ .max = 100000, .reserve_ms = RESERVED_MS });
+	assert_non_null(authority);
 	client_41.cid_minorversion = 1;
 	client_41.cid_clientid = 41;
 	client_40.cid_minorversion = 0;
@@ -233,6 +327,7 @@ static int set_up(void **unused)
 	op_ctx = &context;
 	repl_module.cfg.lock_max = 1000;
 	notices = 0;
+	repl_lock_clients_init(&exp_);
 	assert_true(repl_locks_init(&exp_, repl_module.cfg.lock_max));
 	resting = false;
 	cond = NULL;
@@ -241,6 +336,53 @@ static int set_up(void **unused)
 		sched_yield();
 	until_it_rests();
 	return 0;
+}
+
+static int set_up(void **unused)
+{
+	return set_up_of(false);
+}
+
+static int set_up_shared(void **unused)
+{
+	return set_up_of(true);
+}
+
+/* What the authority says of waiters of this server. */
+static void hear(void)
+{
+	const struct nfs4r_lock_owner polls = repl_lock_owner(&old.owner);
+	struct nfs4r_lock_notice n;
+
+	while (nfs4r_locks_notice(authority, clock_ms, &n)) {
+		if (n.lock.owner.client[0] == 99)
+			continue;
+		if (memcmp(n.lock.owner.client, polls.client, sizeof(polls.client)) == 0)
+			repl_lops_lock_again(&exp_, &n.oid, &n.lock);
+		else
+			repl_lops_lock_ready(&exp_, &n.oid, &n.lock);
+	}
+}
+
+static struct nfs4r_lock elsewhere(fsal_lock_t type, uint64_t start, uint64_t last)
+{
+	return (struct nfs4r_lock){ .owner = { .client = { 99 } }, .type = type == FSAL_LOCK_R ? NFS4R_LOCK_READ : NFS4R_LOCK_WRITE, .start = start, .last = last };
+}
+
+/* A client of another server. */
+static bool locks_elsewhere(fsal_lock_t type, uint64_t start, uint64_t last)
+{
+	struct nfs4r_lock want = elsewhere(type, start, last);
+
+	return nfs4r_locks_acquire(authority, &file.oid, &want, NFS4R_LOCK_TRY, NULL, clock_ms, NULL) == NFS4R_LOCK_GRANTED;
+}
+
+static void gives_back_elsewhere(void)
+{
+	struct nfs4r_lock what = elsewhere(FSAL_LOCK_R, 0, UINT64_MAX);
+
+	assert_true(nfs4r_locks_release(authority, &file.oid, &what.owner, what.start, what.last, clock_ms));
+	hear();
 }
 
 static state_status_t ask(struct who *who, fsal_lock_t type, uint64_t start, uint64_t length, state_blocking_t blocking)
@@ -282,6 +424,10 @@ static int tear_down(void **unused)
 	repl_locks_end(&exp_);
 	mutex = NULL;
 	repl_locks_fini(&exp_);
+	repl_lock_clients_fini(&exp_);
+	nfs4r_locks_destroy(authority);
+	gsh_free(client_41.cid_client_record);
+	gsh_free(client_40.cid_client_record);
 	return 0;
 }
 
@@ -445,11 +591,8 @@ static void a_report_says_whose_the_locks_are(void **unused)
 {
 	struct nfs4r_lock_info rows[4];
 	struct nfs4r_locks_count n;
-	char record[sizeof(nfs_client_record_t) + 8] __attribute__((aligned(16))) = { 0 };
 
-	((nfs_client_record_t *)record)->cr_client_val_len = 5;
-	memcpy(((nfs_client_record_t *)record)->cr_client_val, "a\0bcd", 5);
-	client_41.cid_client_record = (nfs_client_record_t *)record;
+	client_41.cid_client_record->cr_client_val[1] = '\0';
 	client_41.gsh_client = &host;
 	assert_int_equal(ask(&a, FSAL_LOCK_W, 10, 5, STATE_NON_BLOCKING), STATE_SUCCESS);
 	assert_int_equal(ask(&old, FSAL_LOCK_R, 0, 0, STATE_BLOCKING), STATE_LOCK_BLOCKED);
@@ -463,7 +606,7 @@ static void a_report_says_whose_the_locks_are(void **unused)
 	assert_int_equal(rows[0].lock.start, 10);
 	assert_int_equal(rows[0].lock.last, 14);
 	assert_int_equal(rows[0].age_ms, 1500);
-	assert_string_equal(rows[0].client, "a bcd");
+	assert_string_equal(rows[0].client, "f rty-one");
 	assert_string_equal(rows[0].address, "10.0.1.2");
 	assert_int_equal(rows[1].state, NFS4R_LOCK_WAITING);
 	assert_true(rows[1].lock.last == UINT64_MAX);
@@ -471,8 +614,355 @@ static void a_report_says_whose_the_locks_are(void **unused)
 	give_back(&old);
 }
 
+/* ---- where locks hold at all servers ---- */
+
+#define SAYS(text_)                               \
+	do {                                      \
+		assert_string_equal(said, text_); \
+		memset(said, 0, sizeof(said));    \
+	} while (0)
+
+static state_status_t try(struct who *who, fsal_lock_t type, uint64_t start, uint64_t length)
+{
+	return ask(who, type, start, length, STATE_NON_BLOCKING);
+}
+
+static void a_lock_of_another_site_is_in_the_way(void **unused)
+{
+	fsal_lock_param_t want = { .lock_type = FSAL_LOCK_R, .lock_start = 5, .lock_length = 1 }, conflict = { 0 };
+
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 9));
+	assert_int_equal(try(&a, FSAL_LOCK_R, 5, 20), STATE_LOCK_CONFLICT);
+	assert_int_equal(repl_lock_op2(&file.handle, NULL, &b.owner, FSAL_OP_LOCKT, &want, &conflict).major, ERR_FSAL_ACCESS);
+	assert_int_equal(conflict.lock_type, FSAL_LOCK_W);
+	assert_int_equal(conflict.lock_length, 10);
+	gives_back_elsewhere();
+	assert_int_equal(repl_lock_op2(&file.handle, NULL, &b.owner, FSAL_OP_LOCKT, &want, &conflict).major, ERR_FSAL_NO_ERROR);
+	assert_int_equal(conflict.lock_type, FSAL_NO_LOCK);
+	assert_int_equal(try(&a, FSAL_LOCK_R, 5, 20), STATE_SUCCESS);
+	assert_false(locks_elsewhere(FSAL_LOCK_W, 24, 30));
+	give_back(&a);
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 24, 30));
+}
+
+static void who_waits_is_notified_when_another_site_gives_its_lock_back(void **unused)
+{
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 9));
+	assert_int_equal(wait_for(&a), STATE_LOCK_BLOCKED);
+	assert_int_equal(wait_for(&b), STATE_LOCK_BLOCKED);
+	assert_string_equal(notified(), "");
+	gives_back_elsewhere();
+	assert_string_equal(notified(), "a");
+	assert_false(locks_elsewhere(FSAL_LOCK_R, 0, 0));
+	assert_int_equal(wait_for(&b), STATE_LOCK_BLOCKED);
+	assert_int_equal(wait_for(&a), STATE_SUCCESS);
+	give_back(&a);
+	hear();
+	assert_string_equal(notified(), "b");
+	assert_int_equal(wait_for(&b), STATE_SUCCESS);
+}
+
+static void a_read_lock_is_not_raised_over_a_reader_of_another_site(void **unused)
+{
+	assert_true(locks_elsewhere(FSAL_LOCK_R, 0, 9));
+	assert_int_equal(try(&a, FSAL_LOCK_R, 0, 10), STATE_SUCCESS);
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_LOCK_CONFLICT);
+	assert_int_equal(try(&a, FSAL_LOCK_W, 3, 2), STATE_LOCK_CONFLICT);
+	assert_int_equal(wait_for(&a), STATE_LOCK_BLOCKED);
+	assert_true(locks_elsewhere(FSAL_LOCK_R, 0, 20));
+	gives_back_elsewhere();
+	assert_string_equal(notified(), "a");
+	assert_int_equal(wait_for(&a), STATE_SUCCESS);
+	assert_false(locks_elsewhere(FSAL_LOCK_R, 3, 3));
+}
+
+static void what_cannot_be_decided_now_is_no_conflict(void **unused)
+{
+	fsal_lock_param_t want = { .lock_type = FSAL_LOCK_R, .lock_start = 5, .lock_length = 1 }, conflict = { 0 };
+
+	away = true;
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_FSAL_DELAY); /* its client cannot begin */
+	SAYS("b");
+	away = false;
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_SUCCESS);
+	SAYS("bl");
+	away = true;
+	assert_int_equal(try(&a, FSAL_LOCK_W, 20, 10), STATE_FSAL_DELAY);
+	assert_int_equal(ask(&a, FSAL_LOCK_W, 20, 10, STATE_BLOCKING), STATE_FSAL_DELAY);
+	assert_int_equal(repl_lock_op2(&file.handle, NULL, &b.owner, FSAL_OP_LOCKT, &want, &conflict).major, ERR_FSAL_DELAY);
+	assert_int_equal(conflict.lock_type, FSAL_NO_LOCK);
+	give_back(&a); /* that is never put off */
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 9));
+}
+
+/* The engine has the answer and the news on different threads. */
+static void news_may_be_faster_than_the_answer(void **unused)
+{
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 9));
+	news_are_faster = true;
+	assert_int_equal(wait_for(&a), STATE_LOCK_BLOCKED);
+	pass(SOON_MS);
+	assert_string_equal(notified(), "a");
+	assert_int_equal(wait_for(&a), STATE_SUCCESS);
+}
+
+static void a_lock_that_is_ready_for_nobody_is_given_back(void **unused)
+{
+	struct nfs4r_lock_owner owner = repl_lock_owner(&a.owner);
+	struct nfs4r_lock ready = { .owner = owner, .type = NFS4R_LOCK_WRITE, .start = 0, .last = 9 };
+
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 9));
+	assert_int_equal(wait_for(&a), STATE_LOCK_BLOCKED);
+	give_back(&a);
+	SAYS("blwu");
+	gives_back_elsewhere();
+	assert_int_equal(notices, 0);
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 9)); /* it did not wait any more */
+	repl_lops_lock_ready(&exp_, &file.oid, &ready);
+	SAYS("w");
+	until_it_rests();
+	assert_int_equal(notices, 0);
+}
+
+static void a_waiter_waits_on_while_nobody_answers(void **unused)
+{
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 9));
+	assert_int_equal(wait_for(&a), STATE_LOCK_BLOCKED);
+	gives_back_elsewhere();
+	assert_string_equal(notified(), "a");
+	away = true;
+	assert_int_equal(wait_for(&a), STATE_LOCK_BLOCKED);
+	away = false;
+	assert_string_equal(notified(), "");
+	pass(200);
+	assert_string_equal(notified(), "a");
+	assert_int_equal(wait_for(&a), STATE_SUCCESS);
+}
+
+static void a_waiter_whose_time_is_over_is_notified_when_it_has_its_turn_again(void **unused)
+{
+	struct nfs4r_lock_owner owner = repl_lock_owner(&a.owner);
+	struct nfs4r_lock waits = { .owner = owner, .type = NFS4R_LOCK_WRITE, .start = 0, .last = 9 };
+
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 9));
+	assert_int_equal(wait_for(&a), STATE_LOCK_BLOCKED);
+	repl_lops_lock_ready(&exp_, &file.oid, &waits);
+	assert_string_equal(notified(), "a");
+	repl_lops_lock_again(&exp_, &file.oid, &waits);
+	until_it_rests();
+	notices = 0;
+	pass(100000);
+	assert_int_equal(notices, 0);
+	assert_int_equal(wait_for(&a), STATE_LOCK_BLOCKED); /* too late */
+	gives_back_elsewhere();
+	assert_string_equal(notified(), "a");
+	assert_int_equal(wait_for(&a), STATE_SUCCESS);
+}
+
+static void a_client_with_nfsv4_0_gets_what_is_free_when_it_asks(void **unused)
+{
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 9));
+	assert_int_equal(wait_for(&old), STATE_LOCK_BLOCKED);
+	assert_string_equal(notified(), "");
+	gives_back_elsewhere();
+	assert_string_equal(notified(), "o");
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 9)); /* nothing is reserved for it */
+	assert_int_equal(wait_for(&old), STATE_LOCK_BLOCKED);
+	gives_back_elsewhere();
+	assert_string_equal(notified(), "o");
+	assert_int_equal(wait_for(&old), STATE_SUCCESS);
+}
+
+static void a_test_by_ganesha_helps_who_is_not_known_any_more(void **unused)
+{
+	fsal_lock_param_t want = { .lock_type = FSAL_LOCK_W, .lock_start = 0, .lock_length = 10 };
+
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 9));
+	assert_int_equal(wait_for(&a), STATE_LOCK_BLOCKED);
+	SAYS("bl");
+	assert_int_equal(tested_by_ganesha(&a), STATE_LOCK_CONFLICT);
+	assert_string_equal(notified(), "");
+	assert_int_equal(repl_lock_op2(&file.handle, &a.state, &a.owner, FSAL_OP_CANCEL, &want, NULL).major, ERR_FSAL_NO_ERROR);
+	SAYS("w");
+	assert_int_equal(tested_by_ganesha(&a), STATE_LOCK_CONFLICT);
+	assert_string_equal(notified(), "a");
+	assert_int_equal(wait_for(&a), STATE_LOCK_BLOCKED);
+	gives_back_elsewhere();
+	assert_string_equal(notified(), "a");
+	assert_int_equal(wait_for(&a), STATE_SUCCESS);
+}
+
+static void beyond_the_bound_nobody_is_asked(void **unused)
+{
+	for (uint64_t i = 0; i < repl_module.cfg.lock_max; i++) {
+		assert_int_equal(try(&a, FSAL_LOCK_W, 2 * i, 1), STATE_SUCCESS);
+		memset(said, 0, sizeof(said));
+	}
+	assert_int_equal(try(&a, FSAL_LOCK_W, 5000, 1), STATE_MALLOC_ERROR);
+	assert_int_equal(ask(&b, FSAL_LOCK_W, 0, 1, STATE_BLOCKING), STATE_MALLOC_ERROR);
+	SAYS("");
+}
+
+/* The same after a restart, which gives other numbers to clients; another one at another server, for machines that call themselves the same. */
+static void an_owner_has_a_name_in_the_volume(void **unused)
+{
+	struct nfs4r_lock_owner first = repl_lock_owner(&a.owner), other = repl_lock_owner(&b.owner), now;
+
+	assert_memory_equal(first.client, other.client, sizeof(first.client));
+	assert_memory_not_equal(first.owner, other.owner, sizeof(first.owner));
+	client_41.cid_clientid = a.owner.so_owner.so_nfs4_owner.so_clientid = 4141;
+	now = repl_lock_owner(&a.owner);
+	assert_memory_equal(&first, &now, sizeof(first));
+	repl_module.cfg.rpc.self = 2;
+	now = repl_lock_owner(&a.owner);
+	assert_int_not_equal(first.client[0], now.client[0]);
+	assert_int_not_equal(first.client[1], now.client[1]);
+	repl_module.cfg.rpc.self = 1;
+	client_41.cid_client_record->cr_client_val[0] = 'F';
+	now = repl_lock_owner(&a.owner);
+	assert_int_not_equal(first.client[0], now.client[0]);
+	now = repl_lock_owner(&old.owner);
+	assert_int_not_equal(first.client[0], now.client[0]);
+}
+
+static void the_volume_hears_of_a_client_before_its_first_lock_and_of_its_end_before_its_last(void **unused)
+{
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_SUCCESS);
+	assert_int_equal(try(&b, FSAL_LOCK_W, 20, 10), STATE_SUCCESS);
+	SAYS("bll");
+	client_41.cid_confirmed = EXPIRED_CLIENT_ID;
+	away = true;
+	give_back(&a);
+	until_it_rests();
+	SAYS("g");
+	give_back(&b);
+	until_it_rests();
+	SAYS("g");
+	assert_false(locks_elsewhere(FSAL_LOCK_R, 0, 0)); /* not yet */
+	pass(1000);
+	SAYS("g");
+	client_41.cid_confirmed = CONFIRMED_CLIENT_ID; /* it is here again */
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_FSAL_DELAY);
+	SAYS("");
+	away = false;
+	pass(1000);
+	SAYS("guu");
+	assert_true(locks_elsewhere(FSAL_LOCK_R, 0, 0));
+	gives_back_elsewhere();
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_SUCCESS);
+	SAYS("bl");
+	pass(10000);
+	SAYS("");
+	give_back(&a);
+	SAYS("u");
+	client_41.cid_clientid = 4141; /* not in Ganesha's table any more */
+	pass(10000);
+	SAYS("g");
+	pass(10000);
+	SAYS("");
+}
+
+static void locks_of_before_are_made_known_when_they_begin_to_hold_everywhere(void **unused)
+{
+	shared = false;
+	assert_int_equal(try(&a, FSAL_LOCK_R, 0, 10), STATE_SUCCESS);
+	assert_int_equal(try(&b, FSAL_LOCK_W, 20, 10), STATE_SUCCESS);
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 20, 22)); /* each site by itself */
+	SAYS("");
+	shared = true;
+	assert_int_equal(try(&c, FSAL_LOCK_R, 0, 10), STATE_SUCCESS);
+	SAYS("blll");
+	assert_false(locks_elsewhere(FSAL_LOCK_W, 0, 3));
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 25, 25)); /* of those two sites only one can have all */
+	give_back(&a);
+	give_back(&c);
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 0, 3));
+	give_back(&b);
+}
+
+/* One that had halted, in the same process: Ganesha and its clients have all that they had. */
+static void another_engine_hears_of_all_locks(void **unused)
+{
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_SUCCESS);
+	assert_int_equal(try(&b, FSAL_LOCK_R, 20, 10), STATE_SUCCESS);
+	assert_int_equal(wait_for(&c), STATE_LOCK_BLOCKED);
+	nfs4r_locks_destroy(authority);
+	authority = nfs4r_locks_create(&(struct nfs4r_locks_config){ .max = 100000, .reserve_ms = RESERVED_MS });
+	memset(said, 0, sizeof(said));
+	repl_locks_engine_anew(&exp_);
+	SAYS("ll");
+	assert_false(locks_elsewhere(FSAL_LOCK_R, 9, 9));
+	assert_false(locks_elsewhere(FSAL_LOCK_W, 29, 29));
+	assert_string_equal(notified(), "c");
+	assert_int_equal(wait_for(&c), STATE_LOCK_BLOCKED);
+	give_back(&a);
+	hear();
+	assert_string_equal(notified(), "c");
+	assert_int_equal(wait_for(&c), STATE_SUCCESS);
+}
+
+/* ---- what this server's clients were answered is what the authority has, whatever they do ---- */
+
+#define BYTES 24
+
+struct bytes {
+	const struct nfs4r_lock_owner *owner;
+	char of[BYTES + 1];
+};
+
+static void paint(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
+{
+	struct bytes *bytes = arg;
+
+	for (uint64_t i = lock->start; state == NFS4R_LOCK_SET && i <= lock->last && i < BYTES && memcmp(&lock->owner, bytes->owner, sizeof(lock->owner)) == 0; i++)
+		bytes->of[i] = lock->type == NFS4R_LOCK_READ ? 'r' : 'w';
+}
+
+static void expect_the_same(struct who *who)
+{
+	struct nfs4r_lock_owner owner = repl_lock_owner(&who->owner);
+	struct bytes here = { .owner = &owner }, there = { .owner = &owner };
+
+	memset(here.of, '.', BYTES);
+	memset(there.of, '.', BYTES);
+	repl_locks_walk(&exp_, &file.oid, paint, &here);
+	nfs4r_locks_walk(authority, &file.oid, paint, &there);
+	assert_string_equal(here.of, there.of);
+}
+
+static void ranges_of_an_owner_are_those_of_the_authority(void **unused)
+{
+	struct who *const all[] = { &a, &b, &c };
+	unsigned seed = 1;
+
+	for (int i = 0; i < 20000; i++) {
+		struct who *who = all[rand_r(&seed) % 3];
+		uint64_t start = (uint64_t)rand_r(&seed) % BYTES, length = 1 + (uint64_t)rand_r(&seed) % (BYTES - start);
+		fsal_lock_param_t what = { .lock_type = FSAL_LOCK_R, .lock_start = start, .lock_length = length };
+
+		switch (rand_r(&seed) % 6) {
+		case 0:
+			(void)locks_elsewhere(rand_r(&seed) % 2 ? FSAL_LOCK_R : FSAL_LOCK_W, start, start);
+			break;
+		case 1:
+			gives_back_elsewhere();
+			break;
+		case 2:
+			assert_int_equal(state_unlock(&file.handle, &who->state, &who->owner, false, 0, &what), STATE_SUCCESS);
+			break;
+		default:
+			(void)try(who, rand_r(&seed) % 2 ? FSAL_LOCK_R : FSAL_LOCK_W, start, length);
+			break;
+		}
+		memset(said, 0, sizeof(said));
+		for (int j = 0; j < 3; j++)
+			expect_the_same(all[j]);
+	}
+}
+
 int main(void)
 {
+#define S(test) cmocka_unit_test_setup_teardown(test, set_up_shared, tear_down)
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		T(a_lock_goes_to_the_next_when_it_is_given_back),
@@ -485,6 +975,23 @@ int main(void)
 		T(a_client_that_tests_hears_what_is_in_the_way),
 		T(beyond_the_bound_a_lock_is_refused_and_one_that_is_given_back_makes_room),
 		T(a_report_says_whose_the_locks_are),
+		S(a_report_says_whose_the_locks_are),
+		S(a_lock_of_another_site_is_in_the_way),
+		S(who_waits_is_notified_when_another_site_gives_its_lock_back),
+		S(a_read_lock_is_not_raised_over_a_reader_of_another_site),
+		S(what_cannot_be_decided_now_is_no_conflict),
+		S(news_may_be_faster_than_the_answer),
+		S(a_lock_that_is_ready_for_nobody_is_given_back),
+		S(a_waiter_waits_on_while_nobody_answers),
+		S(a_waiter_whose_time_is_over_is_notified_when_it_has_its_turn_again),
+		S(a_client_with_nfsv4_0_gets_what_is_free_when_it_asks),
+		S(a_test_by_ganesha_helps_who_is_not_known_any_more),
+		S(beyond_the_bound_nobody_is_asked),
+		S(an_owner_has_a_name_in_the_volume),
+		S(the_volume_hears_of_a_client_before_its_first_lock_and_of_its_end_before_its_last),
+		S(locks_of_before_are_made_known_when_they_begin_to_hold_everywhere),
+		S(another_engine_hears_of_all_locks),
+		S(ranges_of_an_owner_are_those_of_the_authority),
 	};
 
 	assert_int_equal(state_lock_init(), STATE_SUCCESS);
