@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Byte-range locks for people: file by file, what is held before those who wait, in the order in which they have their turn. Whoever reads this asks "who has it": so the client comes with its name and address. */
+/*
+ * Byte-range locks for people: file by file, what is held before those who wait, in the order in which they have their turn. Whoever reads this asks "who has it": so the client comes with its name and address.
+ * Where locks hold at all servers, it comes with its server, which alone knows the rest.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +29,7 @@ static void text_cell(struct table *t, const json_t *l, const char *key)
 	table_cell(t, json_is_string(json_object_get(l, key)) ? get_text(l, key) : "-");
 }
 
-static void lock_row(struct table *t, const json_t *l)
+static void lock_row(struct table *t, const json_t *l, bool with_server)
 {
 	char text[FORMAT_LEN], oid[SHOW_OID];
 
@@ -34,6 +37,8 @@ static void lock_row(struct table *t, const json_t *l)
 	text_cell(t, l, "type");
 	range_cell(t, l);
 	table_cell(t, format_seconds(text, (double)get_num(l, "age_ms") / 1000));
+	if (with_server)
+		table_cell(t, format_count(text, get_num(l, "server")));
 	text_cell(t, l, "address");
 	text_cell(t, l, "client");
 	table_cell(t, show_path_or_oid(l, oid));
@@ -42,9 +47,11 @@ static void lock_row(struct table *t, const json_t *l)
 bool show_locks(const json_t *a, FILE *out)
 {
 	static const char *const head[] = { "STATE", "TYPE", "BYTES", "SINCE", "ADDRESS", "CLIENT", "PATH" };
+	static const char *const head_of_all[] = { "STATE", "TYPE", "BYTES", "SINCE", "SERVER", "ADDRESS", "CLIENT", "PATH" };
 	const json_t *list = json_object_get(a, "locks");
 	char n1[FORMAT_LEN], n2[FORMAT_LEN];
 	struct table *t;
+	bool with_server;
 	size_t i;
 	json_t *l;
 
@@ -54,9 +61,10 @@ bool show_locks(const json_t *a, FILE *out)
 		fprintf(out, "no locks of this server's clients\n");
 		return true;
 	}
-	t = table_with_head(7, head);
+	with_server = json_is_integer(json_object_get(json_array_get(list, 0), "server"));
+	t = with_server ? table_with_head(8, head_of_all) : table_with_head(7, head);
 	json_array_foreach(list, i, l)
-		lock_row(t, l);
+		lock_row(t, l, with_server);
 	table_print(t, out);
 	if (json_is_true(json_object_get(a, "truncated")))
 		fprintf(out, "showing %s of %s locks\n", format_count(n1, json_array_size(list)), format_count(n2, get_num(a, "total")));

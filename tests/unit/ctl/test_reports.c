@@ -431,6 +431,47 @@ static void locks_are_named_by_path_and_client(void **state)
 	json_decref(a);
 }
 
+/* Of the files that this server controls those of all servers' clients, of the others its own. */
+static void locks_of_all_servers_are_named_by_their_lists_of_clients(void **state)
+{
+	struct one *t = *state;
+	struct fake *f = t->f[0];
+	json_t *a, *row;
+
+	f->locks_shared = true;
+	engine_volume_follow(&f->eng);
+	f->decided[0] = (struct nfs4r_core_lock){ .place = NFS4R_LOCK_AS_AUTHORITY, .oid = f->obj[2].oid, .lock = { .lock = { .owner = { .client = { 7 } }, .type = NFS4R_LOCK_WRITE, .start = 10, .last = 19 }, .holder = 2 }, .state = NFS4R_LOCK_SET };
+	f->decided[1] = (struct nfs4r_core_lock){ .place = NFS4R_LOCK_AS_AUTHORITY, .oid = f->obj[2].oid, .lock = { .lock = { .owner = { .client = { 8 } }, .type = NFS4R_LOCK_WRITE, .last = 99 }, .holder = 1 }, .state = NFS4R_LOCK_WAITING };
+	f->decided[2] = (struct nfs4r_core_lock){ .place = NFS4R_LOCK_AS_HOLDER, .oid = f->obj[2].oid, .lock = { .lock = { .owner = { .client = { 8 } }, .type = NFS4R_LOCK_WRITE, .last = 99 }, .holder = 1 }, .state = NFS4R_LOCK_WAITING };
+	f->ndecided = 3;
+	f->locks[0] = (struct nfs4r_lock_info){ .oid = f->obj[2].oid, .lock = { .owner = { .client = { 8 } }, .type = NFS4R_LOCK_WRITE, .last = 99 }, .state = NFS4R_LOCK_WAITING };
+	f->locks[1] = (struct nfs4r_lock_info){ .oid = f->obj[1].oid, .lock = { .owner = { .client = { 8 } }, .type = NFS4R_LOCK_READ, .last = 5 }, .state = NFS4R_LOCK_SET };
+	f->nlocks = 2;
+	f->clients[0] = (struct nfs4r_client_entry){ .server = 1, .client = { .id = { 8 }, .name = "paris", .address = "10.0.1.2" } };
+	f->clients[1] = (struct nfs4r_client_entry){ .server = 2, .client = { .id = { 7 }, .name = "rome", .address = "10.0.2.2" } };
+	f->clients[2] = (struct nfs4r_client_entry){ .server = 2, .client = { .id = { 8 }, .name = "paris, cloned", .address = "10.0.2.3" } };
+	f->nclients = 3;
+	a = ask(t, "locks");
+	assert_int_equal(get_num(a, "total"), 3);
+	row = json_array_get(json_object_get(a, "locks"), 0);
+	assert_string_equal(get_text(row, "state"), "held");
+	assert_int_equal(get_num(row, "server"), 2);
+	assert_string_equal(get_text(row, "client"), "rome");
+	assert_string_equal(get_text(row, "address"), "10.0.2.2");
+	row = json_array_get(json_object_get(a, "locks"), 1);
+	assert_string_equal(get_text(row, "state"), "waiting");
+	assert_int_equal(get_num(row, "server"), 1);
+	assert_string_equal(get_text(row, "client"), "paris");
+	row = json_array_get(json_object_get(a, "locks"), 2);
+	assert_string_equal(get_text(row, "type"), "read");
+	assert_int_equal(get_num(row, "server"), 1);
+	assert_string_equal(get_text(row, "client"), "paris");
+	json_decref(a);
+	a = ask(t, "status");
+	assert_int_equal(get_num(json_object_get(json_object_get(a, "locks"), "decided_here"), "held"), 3);
+	json_decref(a);
+}
+
 static void locks_of_one_file_and_no_more_than_an_answer_takes(void **state)
 {
 	struct one *t = *state;
@@ -495,6 +536,7 @@ int main(void)
 		T(deep_controls_come_before_shallow_ones),
 		T(operations_tell_what_they_wait_for),
 		T(locks_are_named_by_path_and_client),
+		T(locks_of_all_servers_are_named_by_their_lists_of_clients),
 		T(locks_of_one_file_and_no_more_than_an_answer_takes),
 		T(stats_are_counters_and_latencies),
 	};

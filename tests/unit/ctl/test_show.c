@@ -165,6 +165,13 @@ static void locks_say_who_has_them(void **state)
 				  "waiting  read   all       1 min 0 s  -         -                    [1.1.6]\n"
 				  "showing 2 of 3 locks\n");
 	free(text);
+	text = locks("{\"server\":1,\"total\":2,\"truncated\":false,\"locks\":["
+		     "{\"oid\":\"1.1.5\",\"path\":\"/db\",\"state\":\"held\",\"type\":\"write\",\"start\":10,\"length\":10,\"age_ms\":1500,\"client\":\"Linux NFSv4.2 paris\",\"address\":\"10.0.1.2\",\"server\":1},"
+		     "{\"oid\":\"1.1.5\",\"path\":\"/db\",\"state\":\"waiting\",\"type\":\"read\",\"start\":0,\"length\":null,\"age_ms\":60000,\"client\":null,\"address\":null,\"server\":3}]}");
+	assert_string_equal(text, "STATE    TYPE   BYTES     SINCE      SERVER  ADDRESS   CLIENT               PATH\n"
+				  "held     write  10 to 19  2 s        1       10.0.1.2  Linux NFSv4.2 paris  /db\n"
+				  "waiting  read   all       1 min 0 s  3       -         -                    /db\n");
+	free(text);
 	text = locks("{\"locks\":[]}");
 	assert_string_equal(text, "no locks of this server's clients\n");
 	free(text);
