@@ -86,7 +86,8 @@ void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, const stru
 	}
 	if (m->type == NFS4R_MSG_LOCKS_LIST) {
 		c->locks_list.rows = calloc(m->locks_list.n + 1, sizeof(*c->locks_list.rows));
-		memcpy(c->locks_list.rows, m->locks_list.rows, m->locks_list.n * sizeof(*c->locks_list.rows));
+		if (m->locks_list.n)
+			memcpy(c->locks_list.rows, m->locks_list.rows, m->locks_list.n * sizeof(*c->locks_list.rows));
 	}
 	post(n, from, to, c);
 }

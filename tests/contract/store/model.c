@@ -255,7 +255,8 @@ void model_apply(struct model *m, const struct nfs4r_entry *e)
 			free(o->locks);
 			o->nlocks = p->nlocks;
 			o->locks = calloc(p->nlocks + 1, sizeof(*o->locks));
-			memcpy(o->locks, p->locks, p->nlocks * sizeof(*o->locks));
+			if (p->nlocks)
+				memcpy(o->locks, p->locks, p->nlocks * sizeof(*o->locks));
 		}
 		for (uint32_t k = 0; k < p->nnames; k++)
 			model_name(m, &p->oid, &p->names[k]);
