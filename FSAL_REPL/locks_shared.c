@@ -25,6 +25,7 @@
 
 /* ---- asking ---- */
 
+/* @other, or NULL: its type is 0 before, and it is a lock in the way after. */
 static enum nfs4r_status ask(struct repl_export *exp, uint32_t type, const struct nfs4r_oid *oid, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, bool reclaim, struct nfs4r_lock *other)
 {
 	struct nfs4r_op op = { .type = type, .obj = *oid, .lock = { .lock = *want, .wait = wait, .reclaim = reclaim } };
@@ -32,7 +33,7 @@ static enum nfs4r_status ask(struct repl_export *exp, uint32_t type, const struc
 
 	if (other != NULL && (st == NFS4R_DENIED || st == NFS4R_BLOCKED))
 		*other = op.lock.conflict.lock;
-	if (other != NULL && other->type == 0) {
+	if (other != NULL && other->type == 0) { /* nobody named it, and a request that waits on has something in its way */
 		*other = *want;
 		other->type = NFS4R_LOCK_WRITE;
 	}
@@ -206,10 +207,9 @@ static void say_lost(struct repl_locks *l, const struct granted_here *g, enum nf
 
 static void make_known(struct repl_export *exp, const struct granted_here *g, bool reclaim, uint64_t until_ms)
 {
-	struct nfs4r_lock other;
 	enum nfs4r_status st;
 
-	while ((st = ask(exp, NFS4R_OP_LOCK, &g->oid, &g->lock, NFS4R_LOCK_TRY, reclaim, &other)) == NFS4R_DELAY && repl_locks_now_ms() < until_ms)
+	while ((st = ask(exp, NFS4R_OP_LOCK, &g->oid, &g->lock, NFS4R_LOCK_TRY, reclaim, NULL)) == NFS4R_DELAY && repl_locks_now_ms() < until_ms)
 		nanosleep(&(struct timespec){ .tv_nsec = AGAIN_MS * 1000000L }, NULL);
 	if (st != NFS4R_OK)
 		say_lost(exp->locks, g, st);

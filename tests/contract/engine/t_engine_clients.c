@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What servers keep for locks that hold at all of them, with real engines: the list of the clients of each (locks 7), and the lists of locks beside the rows of files, as a part of copies and
- * of what verify compares.
+ * What servers keep for locks that hold at all of them, with real engines. There is a list of the clients of each server (locks 7). The lists of locks beside the rows of files are a part of
+ * copies, and of what verify compares.
  */
 #include "lib/unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Lists of byte-range locks beside the rows of files (disk format 2): the newest LOCKS entry of a file is what the store says, after a kill, a checkpoint, a stop and a loss of power
- * at any byte; a copy that is made equal to another one has its lists; files without locks have nothing. t_crash.c has them among random changes.
+ * Lists of byte-range locks beside the rows of files (disk format 2). The store says what the newest LOCKS entry of a file said, after a kill, a checkpoint, a stop, and a loss of power
+ * at any byte. A copy that is made equal to another one has its lists. Files without locks have nothing. t_crash.c has lists among random changes.
  */
 #include <fcntl.h>
 #include <stdio.h>
