@@ -40,15 +40,6 @@ static json_t *ask(int id, const char *cmd)
 	return a;
 }
 
-static void expect(int id, uint64_t want)
-{
-	char text[4096];
-	uint64_t got = cluster_verify(&c, id, text);
-
-	if (got != want)
-		fail_msg("verify at %d: status %d, not %d: %s", id, (int)got, (int)want, text);
-}
-
 static void make_tree(struct site *s, const char *name)
 {
 	struct nfs4r_oid root = site_root(s), dir, o;
@@ -278,7 +269,7 @@ static void copies_are_equal_as_seen_from_every_server(void **state)
 	make_tree(&c.site[1], "one");
 	make_tree(&c.site[3], "three");
 	for (int i = 1; i <= SITES; i++)
-		expect(i, 0);
+		cluster_verify_equal(&c, i);
 }
 
 static atomic_bool made;
@@ -299,9 +290,9 @@ static void updates_under_way_are_no_differences(void **state)
 	made = false;
 	pthread_create(&t, NULL, maker, NULL);
 	while (!made)
-		expect(1, 0);
+		cluster_verify_equal(&c, 1);
 	pthread_join(t, NULL);
-	expect(1, 0);
+	cluster_verify_equal(&c, 1);
 }
 
 static void damage_behind_the_servers_back_is_found(void **state)
@@ -414,7 +405,7 @@ static void a_server_that_is_away_is_named(void **state)
 	assert_int_equal(cluster_verify(&c, 1, text), 2);
 	cluster_start(&c, 3);
 	cluster_settle(&c);
-	expect(3, 0);
+	cluster_verify_equal(&c, 3);
 }
 
 int main(void)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define UNREACHED 2 /* exit status of a verify that could not ask every server */
+
 struct ctl_conn *cluster_ctl(struct cluster *c, int id)
 {
 	char path[108], why[CTL_WHY] = "";
@@ -43,4 +45,17 @@ uint64_t cluster_verify(struct cluster *c, int id, char text[VERIFY_TEXT])
 	}
 	ctl_close(k);
 	return status;
+}
+
+void cluster_verify_equal(struct cluster *c, int id)
+{
+	char text[VERIFY_TEXT];
+	uint64_t status = cluster_verify(c, id, text);
+
+	for (int tries = 0; tries < 50 && status == UNREACHED; tries++) {
+		pause_ms(100);
+		status = cluster_verify(c, id, text);
+	}
+	if (status)
+		fail_msg("verify at server %d: status %d: %s", id, (int)status, text);
 }

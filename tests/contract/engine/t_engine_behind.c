@@ -94,16 +94,6 @@ static struct repaired repair(struct cluster *c, int id, const char *path, int f
 	return r;
 }
 
-static uint64_t verify(struct cluster *c, int id)
-{
-	char text[VERIFY_TEXT];
-	uint64_t status = cluster_verify(c, id, text);
-
-	if (status)
-		print_message("verify at %d: %s\n", id, text);
-	return status;
-}
-
 /* ---- gone ---- */
 
 static void what_is_gone_comes_back_when_it_is_used(void **state)
@@ -127,7 +117,7 @@ static void what_is_gone_comes_back_when_it_is_used(void **state)
 	counts(s, &n);
 	assert_int_equal(n.taken, 4);
 	cluster_settle(c);
-	assert_int_equal(verify(c, 1), 0);
+	cluster_verify_equal(c, 1);
 }
 
 /* An editor writes a new file and renames it over the old one; so does rsync. */
@@ -145,7 +135,7 @@ static void what_was_replaced_is_the_volumes_again(void **state)
 	wait_shell(s, NULL, "edited\n", "cat .nfs4r-hold/stray.1");
 	must_shell("rm -r %s/.nfs4r-hold", s->data);
 	cluster_settle(c);
-	assert_int_equal(verify(c, 2), 0);
+	cluster_verify_equal(c, 2);
 }
 
 /* An update of another site finds its object gone, or its directory. */
@@ -165,7 +155,7 @@ static void updates_of_others_bring_back_what_they_need(void **state)
 	wait_content(s, &f, "0123new789");
 	wait_shell(s, &f, "0123new789g", "cat file 'dir/in it'"); /* a test's local file system goes on writing to what it has in use, so only a look notices it */
 	cluster_settle(c);
-	assert_int_equal(verify(c, 1), 0);
+	cluster_verify_equal(c, 1);
 }
 
 /* The same where the update is executed; the client comes again after DELAY. */
@@ -188,7 +178,7 @@ static void own_updates_bring_back_what_they_need(void **state)
 	wait_shell(s, &a, "a\nc\n", "ls dir");
 	assert_int_equal(site_lookup(&c->site[2], &dir, "c", &got), NFS4R_OK);
 	cluster_settle(c);
-	assert_int_equal(verify(c, 2), 0);
+	cluster_verify_equal(c, 2);
 }
 
 /* ---- in the way ---- */
@@ -220,7 +210,7 @@ static void foreign_names_make_way_at_every_site(void **state)
 		assert_int_equal(n.strays, 5);
 		must_shell("rm -r %s/.nfs4r-hold", c->site[i].data);
 	}
-	assert_int_equal(verify(c, 1), 0);
+	cluster_verify_equal(c, 1);
 }
 
 /* A client sees an empty directory and may remove it. */
@@ -242,7 +232,7 @@ static void a_directory_with_foreign_names_can_be_removed(void **state)
 		expect_shell("over\nmine\nmine\n", "cd %s && ls && cat .nfs4r-hold/stray.*", c->site[i].data);
 		must_shell("rm -r %s/.nfs4r-hold", c->site[i].data);
 	}
-	assert_int_equal(verify(c, 3), 0);
+	cluster_verify_equal(c, 3);
 }
 
 /* Somebody moved what is the volume's: it goes back when it is in the way, or its name is needed. */
@@ -261,7 +251,7 @@ static void what_was_moved_goes_back(void **state)
 	cluster_settle(c);
 	wait_shell(s, NULL, "d2\nf\nnew\nfin", "ls && cat f d2/in");
 	expect_content(s, &f, "f");
-	assert_int_equal(verify(c, 1), 0);
+	cluster_verify_equal(c, 1);
 }
 
 /* ---- verify ---- */
@@ -283,7 +273,7 @@ static void verify_names_what_is_only_on_the_disk(void **state)
 	must_shell("rm %s/d/foreign", c->site[2].data);
 	assert_int_equal(repair(c, 3, "/", 0, false).status, 0);
 	expect_shell("f\n", "ls %s/d", c->site[3].data);
-	assert_int_equal(verify(c, 1), 0);
+	cluster_verify_equal(c, 1);
 }
 
 /* ---- repair ---- */
@@ -329,7 +319,7 @@ static void a_repair_makes_the_copy_equal(void **state)
 	must_shell("rm -r %s/.nfs4r-hold", s->data);
 	cluster_settle(c);
 	for (int i = 1; i <= SITES; i++)
-		assert_int_equal(verify(c, i), 0);
+		cluster_verify_equal(c, i);
 }
 
 /* No update of a client is lost or undone by it. */
@@ -379,7 +369,7 @@ static void clients_work_while_it_is_repaired(void **state)
 		for (int j = 1; j <= SITES; j++)
 			expect_content(&c->site[j], &f[i], "0113256789");
 	must_shell("rm -r %s/.nfs4r-hold", s->data);
-	assert_int_equal(verify(c, 1), 0);
+	cluster_verify_equal(c, 1);
 }
 
 /* The administrator says whose copy is right, against the majority. */
@@ -398,7 +388,7 @@ static void a_named_server_is_right(void **state)
 	expect_shell("two", "cat %s/f", c->site[1].data);
 	assert_int_equal(repair(c, 2, "/", 0, false).repaired, 1); /* the majority by now */
 	expect_shell("two", "cat %s/f", c->site[2].data);
-	assert_int_equal(verify(c, 1), 0);
+	cluster_verify_equal(c, 1);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, cluster_setup, cluster_teardown)

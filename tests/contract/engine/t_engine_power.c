@@ -79,17 +79,8 @@ static void expect_everywhere(struct cluster *c, const struct nfs4r_oid *f, cons
 /* All is settled: the copies are equal, also as the servers compare them, and nothing of the volume is in the hidden directory. */
 static void expect_equal(struct cluster *c)
 {
-	char text[VERIFY_TEXT];
-	uint64_t status = 99;
-
 	cluster_settle(c);
-	for (int tries = 0; tries < 50 && status; tries++) { /* 2: it could not look at all of it */
-		if (tries)
-			pause_ms(100);
-		status = cluster_verify(c, 1, text);
-		assert_int_not_equal(status, 1);
-	}
-	assert_int_equal(status, 0);
+	cluster_verify_equal(c, 1);
 }
 
 /* ---- one after the other ---- */
