@@ -194,6 +194,9 @@ enum nfs4r_event_type {
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 	NFS4R_EV_ACCEPTED = 22, /* num: answer to the action ACCEPTED */
 	NFS4R_EV_SYNCED = 23, /* num: answer to the action SYNC */
+	NFS4R_EV_CLIENT_RECLAIMED = 35, /* client (only `id` counts): a client of this server has asked for all locks that it wants back, after a start or FENCE, or has nothing to ask for. What
+					 * it had before and has not asked for is given up everywhere (locks 12). No answer. One that has not said so, or is not in the list, is
+					 * gone `lock_grace_ms` after the start, or FENCE */
 	NFS4R_EV_OWNER_VERSION = 25, /* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
 				 * needed only when the own copy is older (control 6.9). version 0: it said NOT_PRIMARY */
 	NFS4R_EV_SPACE = 27, /* space, limits, remarks, stable[]: the room that this server has (log 4.12), measured after it had applied every log up to stable[],
@@ -220,7 +223,7 @@ struct nfs4r_event {
 	bool changed; /* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;
 	uint64_t wait_id; /* HOLD, CLIENT: the caller's number */
-	const struct nfs4r_client *client; /* CLIENT */
+	const struct nfs4r_client *client; /* CLIENT, CLIENT_RECLAIMED */
 	uint64_t num; /* ACCEPTED, SYNCED: of the action */
 	nfs4r_version version; /* TOLD */
 	const struct nfs4r_space *space; /* SPACE */
@@ -294,6 +297,7 @@ enum nfs4r_action_type {
 	NFS4R_ACT_LOCK_READY = 24,
 	NFS4R_ACT_LOCK_AGAIN = 25,
 	NFS4R_ACT_CLIENT = 26,
+	NFS4R_ACT_FENCE = 27,
 };
 
 /* PUT: append the row, or its deletion, to the journal. Never durable itself. */
@@ -444,6 +448,17 @@ struct nfs4r_act_client {
 };
 
 /*
+ * FENCE: this server was outside the view, and its clients may have lost locks meanwhile (locks 14). What they have, or wait for, is forgotten here, as after a start: each of them has to hear
+ * that before anything else is answered to it, and asks for its locks again (LOCK with `reclaim`); EV_CLIENT_RECLAIMED when it has. In the step in which this server may serve again, before the
+ * first answer. Operations that wait end as they would have, but LOCKs with DELAY. `lost`: clients that had locks, and are in the list of this server no more: they have lost all, begin anew
+ * (EV_CLIENT), and cannot reclaim. The others are in the list (nfs4r_core_each_client()).
+ */
+struct nfs4r_act_fence {
+	uint32_t nlost;
+	const uint64_t (*lost)[2];
+};
+
+/*
  * ACCEPTED, durable: then EV_ACCEPTED with the number. What this server accepted counts for itself only when it is on disk, too.
  * SYNC, durable: then EV_SYNCED with the number. An answer waits until a claim that was won is on disk (control 4.5).
  */
@@ -476,7 +491,8 @@ struct nfs4r_act_num {
 	ACTION(RECHECK_READS, recheck_reads, nfs4r_act_recheck_reads)    \
 	ACTION(LOCK_READY, lock_ready, nfs4r_act_lock_note)              \
 	ACTION(LOCK_AGAIN, lock_again, nfs4r_act_lock_note)              \
-	ACTION(CLIENT, client, nfs4r_act_client)
+	ACTION(CLIENT, client, nfs4r_act_client)                         \
+	ACTION(FENCE, fence, nfs4r_act_fence)
 
 struct nfs4r_action {
 	enum nfs4r_action_type type;
@@ -692,6 +708,8 @@ bool nfs4r_core_served(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 /* The list of clients of @server (locks 7), as this server knows it: how many, whether one is in it, all of them (@fn returning false ends it). */
 uint32_t nfs4r_core_clients(const struct nfs4r_core *c, nfs4r_server_id server);
+/* Is one of this server's clients expected to ask for locks back: it was in the list before the start, or before FENCE, and has not said CLIENT_RECLAIMED since? */
+bool nfs4r_core_client_reclaims(const struct nfs4r_core *c, const uint64_t id[2]);
 bool nfs4r_core_has_client(const struct nfs4r_core *c, nfs4r_server_id server, const uint64_t id[2]);
 void nfs4r_core_each_client(const struct nfs4r_core *c, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg);
 
