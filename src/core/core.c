@@ -323,13 +323,13 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	log_bytes(c, c->log.logs[c->self].applied, 0);
 	log_fuzzy_started(c);
 	recovery_restart_claims(c);
-	if (nfs4r_core_locks_shared(c))
-		locks_gap_started(c);
 	log_peers_started(c);
 	recovery_memory_started(c);
 	ops_monotonic_started(c);
 	log_heartbeat(c);
 	view_started(c);
+	if (nfs4r_core_locks_shared(c)) /* the view says that */
+		locks_gap_started(c);
 	recovery_join_started(c);
 	view_secret_started(c);
 	view_timers(c);
