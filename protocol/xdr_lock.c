@@ -9,10 +9,11 @@
 #include "xdr_codec.h"
 #include "xdr_map.h"
 
-#define LOCK_BYTES (32 + 4 + 8 + 8)
+#define LOCK_BYTES (32 + 4 + 8 + 8 + 8)
 #define FILE_LOCK_BYTES (LOCK_BYTES + 4 + 8 + 8)
 #define FILE_LOCK_ROW_BYTES (16 + FILE_LOCK_BYTES)
 #define CLIENT_MIN (16 + 4 + 4 + 4)
+#define CLIENT_ENTRY_MORE (4 + 8 + 4 + 8)
 #define GAP_BYTES (4 + 8 + 8)
 
 static bool c_owner(struct nfs4r_codec *c, struct nfs4r_lock_owner *o)
@@ -25,7 +26,7 @@ static bool c_lock(struct nfs4r_codec *c, struct nfs4r_lock *l, uint32_t least)
 {
 	uint32_t type = l->type;
 
-	if (!c_owner(c, &l->owner) || !c_range(c, &type, least, NFS4R_LOCK_WRITE) || !c_u64(c, &l->start) || !c_u64(c, &l->last) || !c_check(c, l->start <= l->last))
+	if (!c_owner(c, &l->owner) || !c_range(c, &type, least, NFS4R_LOCK_WRITE) || !c_u64(c, &l->start) || !c_u64(c, &l->last) || !c_u64(c, &l->life) || !c_check(c, l->start <= l->last))
 		return false;
 	if (c_decoding(c)) /* an entry may be on its way to several servers at once */
 		l->type = (enum nfs4r_lock_type)type;
@@ -70,9 +71,9 @@ static bool c_words(struct nfs4r_codec *c, char *text, uint32_t max)
 	return true;
 }
 
-static bool c_client(struct nfs4r_codec *c, struct nfs4r_client *k)
+static bool c_client(struct nfs4r_codec *c, struct nfs4r_client *k, bool none)
 {
-	return c_u64(c, &k->id[0]) && c_u64(c, &k->id[1]) && c_check(c, k->id[0] || k->id[1]) && c_u32(c, &k->minor) && c_words(c, k->name, NFS4R_CLIENT_NAME_MAX) &&
+	return c_u64(c, &k->id[0]) && c_u64(c, &k->id[1]) && c_check(c, none || k->id[0] || k->id[1]) && c_u32(c, &k->minor) && c_words(c, k->name, NFS4R_CLIENT_NAME_MAX) &&
 		c_words(c, k->address, NFS4R_CLIENT_ADDRESS_MAX);
 }
 
@@ -85,14 +86,15 @@ bool c_client_effect(struct nfs4r_codec *c, struct nfs4r_part *p)
 	} else if (!p->client) { /* nobody could read the journal again */
 		return c_fail(c, NFS4R_MALFORMED);
 	}
-	return c_bool(c, &p->client_gone) && c_client(c, p->client);
+	return c_range(c, &p->client_word, NFS4R_CLIENT_BEGINS, NFS4R_CLIENTS_ENDED) && c_u64(c, &p->client_n) && c_u64(c, &p->client_below) &&
+		c_check(c, p->client_word == NFS4R_CLIENTS_ENDED || !p->client_below) && c_client(c, p->client, p->client_word == NFS4R_CLIENTS_ENDED);
 }
 
 bool c_client_list(struct nfs4r_codec *c, struct nfs4r_read *r)
 {
 	uint32_t n = r->nclients;
 
-	if (!c_count(c, &n, NFS4R_CLIENTS_MAX, CLIENT_MIN + 8))
+	if (!c_count(c, &n, NFS4R_CLIENT_ROWS_MAX, CLIENT_MIN + 8 + CLIENT_ENTRY_MORE))
 		return false;
 	if (c_decoding(c) && n > 0) {
 		r->clients = calloc(n, sizeof(*r->clients));
@@ -100,9 +102,13 @@ bool c_client_list(struct nfs4r_codec *c, struct nfs4r_read *r)
 			return c_fail(c, NFS4R_NOMEM);
 		r->nclients = n;
 	}
-	for (uint32_t i = 0; i < n; i++)
-		if (!c_server(c, &r->clients[i].server, false) || !c_u64(c, &r->clients[i].lsn) || !c_client(c, &r->clients[i].client))
+	for (uint32_t i = 0; i < n; i++) {
+		struct nfs4r_client_entry *k = &r->clients[i];
+
+		if (!c_server(c, &k->server, false) || !c_u64(c, &k->lsn) || !c_client(c, &k->client, true) || !c_bool(c, &k->gone) || !c_check(c, k->gone || k->client.id[0] || k->client.id[1]) ||
+		    !c_u64(c, &k->n) || !c_server(c, &k->by, true) || !c_u64(c, &k->by_lsn))
 			return false;
+	}
 	return true;
 }
 

@@ -39,7 +39,7 @@ enum nfs4r_effect {
 	NFS4R_EFF_ALLOC = 9, /* off, len, punch */
 	NFS4R_EFF_INSTALL = 10, /* whole content; log 7.5, not issued yet */
 	NFS4R_EFF_LOCKS = 11, /* locks[]: all that are held of a file, whoever held which before (locks 3). Neither times nor attributes change */
-	NFS4R_EFF_CLIENT = 12, /* client, client_gone: of the server whose log it is (locks 7). The object is none (base/client.h) */
+	NFS4R_EFF_CLIENT = 12, /* client, client_word, client_n, client_below: of the server whose list the object names (locks 7; base/client.h). There is no such object */
 };
 
 struct nfs4r_name_change {
@@ -82,7 +82,9 @@ struct nfs4r_part {
 	uint32_t nlocks;
 	struct nfs4r_file_lock *locks; /* LOCKS: nlocks of them, by first byte, owned by the entry; NULL: none is left */
 	struct nfs4r_client *client; /* CLIENT, owned by the entry; of one that is gone only its id counts */
-	bool client_gone;
+	uint32_t client_word; /* enum nfs4r_client_word */
+	uint64_t client_n;
+	nfs4r_lsn client_below; /* of CLIENTS_ENDED, else 0 */
 };
 
 struct nfs4r_joined { /* claim that comes with the entry; pid.server 0 = none */

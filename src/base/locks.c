@@ -364,7 +364,7 @@ static void cut_out(struct nfs4r_locks *t, struct file *f, const struct nfs4r_lo
 		struct nfs4r_lock old = r->lock;
 
 		drop_range(t, f, r);
-		if (all != NULL && old.type == all->type) {
+		if (all != NULL && old.type == all->type && old.life == all->life) {
 			all->start = old.start < all->start ? old.start : all->start;
 			all->last = old.last > all->last ? old.last : all->last;
 			continue;
@@ -388,13 +388,13 @@ static void merge_neighbours(struct nfs4r_locks *t, struct file *f, struct nfs4r
 
 	next.start = next.last = all->start - 1;
 	r = all->start == 0 ? NULL : nfs4r_lock_range_own(f->ranges, &next);
-	if (r != NULL && r->lock.type == all->type) {
+	if (r != NULL && r->lock.type == all->type && r->lock.life == all->life) {
 		all->start = r->lock.start;
 		drop_range(t, f, r);
 	}
 	next.start = next.last = all->last + 1;
 	r = all->last == UINT64_MAX ? NULL : nfs4r_lock_range_own(f->ranges, &next);
-	if (r != NULL && r->lock.type == all->type) {
+	if (r != NULL && r->lock.type == all->type && r->lock.life == all->life) {
 		all->last = r->lock.last;
 		drop_range(t, f, r);
 	}

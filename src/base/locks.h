@@ -4,7 +4,7 @@
  * thread at a time and says what time it is. FSAL_REPL has one for the locks of this server's clients.
  *
  * Ranges behave as POSIX says of fcntl(). The locks of one owner never conflict with each other: a new one replaces what it covers, so that a range is split, cut,
- * raised or lowered. Neighbours of one type are one range. Locks of two owners conflict when they overlap and one of them is a write lock.
+ * raised or lowered. Neighbours of one type, and one life, are one range. Locks of two owners conflict when they overlap and one of them is a write lock.
  *
  * Waiters are served in the order in which they came. An owner that has a lock of the file is in front of those that have none, whatever it asks for. Else both could wait for each other, as when a
  * lock is lowered, raised or asked for again while others wait. A waiter is not granted its lock; it is *reserved*. Nobody else can have it then, and its client is told to ask again
@@ -42,6 +42,7 @@ struct nfs4r_lock {
 	struct nfs4r_lock_owner owner;
 	enum nfs4r_lock_type type;
 	uint64_t start, last; /* bytes, both in it; start <= last */
+	uint64_t life; /* of its client at its server: since which of its numbers it has not lost everything (locks 7, 12). Ranges of two lives are not joined; 0 where that does not matter */
 };
 
 /* A lock, and whose it is (locks 2): as it is said between servers and stands in the log. */

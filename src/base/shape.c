@@ -260,10 +260,13 @@ const char *nfs4r_shape_of_locks(const struct nfs4r_file_lock *locks, uint32_t n
 static const char *client_shape(const struct nfs4r_entry *e)
 {
 	const struct nfs4r_part *p = &e->parts[0];
-	struct nfs4r_oid list = nfs4r_client_list_oid(e->log);
+	struct nfs4r_oid list = nfs4r_client_list_oid(e->log), other = nfs4r_client_list_oid(nfs4r_oid_creator(&p->oid));
+	bool all = p->client_word == NFS4R_CLIENTS_ENDED;
 
-	if (!p->client || !(p->client->id[0] || p->client->id[1]))
+	if (!p->client || !(p->client->id[0] || p->client->id[1]) != all)
 		return "no client";
+	if (all)
+		return nfs4r_oid_creator(&p->oid) && nfs4r_oid_eq(&p->oid, &other) ? NULL : "no server's list of clients";
 	return nfs4r_oid_eq(&p->oid, &list) ? NULL : "the client is of another server than the log";
 }
 

@@ -205,6 +205,15 @@ static void run_releases(struct nfs4r_core *c)
 		log_send_positions(c, s);
 }
 
+/* Locks 14: before anything is answered. */
+static void fence(struct nfs4r_core *c)
+{
+	if (!nfs4r_core_locks_shared(c) || !locks_is_back(c))
+		return;
+	locks_fence(c);
+	ops_locks_fenced(c);
+}
+
 /* Repeat until nothing moves. Each pass looks only at what a handler marked. */
 static void apply_to_fixpoint(struct nfs4r_core *c)
 {
@@ -213,6 +222,9 @@ static void apply_to_fixpoint(struct nfs4r_core *c)
 
 		core_commit_run(c);
 		take_early(c);
+		fence(c);
+		if (log_clients_run_sure(c))
+			locks_lost(c);
 		dirty = c->dirty;
 		c->dirty = 0;
 		if (dirty & DIRTY_POLICY)
@@ -295,6 +307,11 @@ static void timers(struct nfs4r_core *c)
 	locks_authority_timers(c);
 	locks_gap_timers(c);
 	locks_holder_timers(c);
+	if (nfs4r_core_locks_shared(c)) {
+		locks_reclaim_timers(c);
+		locks_orphans_timers(c);
+		ops_locks_timers(c);
+	}
 	log_heartbeat(c);
 	view_timers(c);
 	recovery_memory_timers(c);
@@ -330,6 +347,10 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	view_started(c);
 	if (nfs4r_core_locks_shared(c)) /* the view says that */
 		locks_gap_started(c);
+	if (nfs4r_core_locks_shared(c)) {
+		locks_reclaim_started(c);
+		locks_orphans_new_view(c);
+	}
 	recovery_join_started(c);
 	view_secret_started(c);
 	view_timers(c);
@@ -556,7 +577,6 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	ops_forward_peer_up(c, s, fresh);
 	if (fresh) {
 		locks_authority_forget(c, NFS4R_BIT(s));
-		locks_holder_started(c, s);
 		ops_locks_again(c, s);
 		recovery_join_peer_fresh(c, s);
 		recovery_repair_peer_fresh(c, s);
@@ -678,9 +698,13 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		break;
 	case NFS4R_EV_CLIENT:
 		if (ev->ok)
-			log_client_begins(c, ev->wait_id, ev->client);
+			log_client_begins(c, ev->wait_id, ev->client, locks_number_next(c));
 		else
-			log_client_gone(c, ev->wait_id, ev->client);
+			log_client_gone(c, ev->wait_id, ev->client, locks_number_next(c));
+		break;
+	case NFS4R_EV_CLIENT_RECLAIMED:
+		if (nfs4r_core_locks_shared(c))
+			locks_client_reclaimed(c, ev->client->id);
 		break;
 	case NFS4R_EV_ACCEPTED:
 		view_propose_accepted_here(c, ev->num);

@@ -66,6 +66,8 @@ struct nfs4r_tree {
 	 * NFS4R_LOCKS_LIST_MAX, and fills at most @max. May be NULL in a volume of a protocol before NFS4R_PROTOCOL_LOCKS.
 	 */
 	uint32_t (*locks)(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_file_lock *out, uint32_t max);
+	/* The next file, in the order of OIDs, whose list is not empty; all 0: the first one. False: there is none. @after and @out may be the same. May be NULL as `locks` may. */
+	bool (*next_locked)(void *ctx, const struct nfs4r_oid *after, struct nfs4r_oid *out);
 };
 
 /* ---- configuration --------------------------------------------------- */
@@ -711,6 +713,9 @@ uint32_t nfs4r_core_clients(const struct nfs4r_core *c, nfs4r_server_id server);
 /* Is one of this server's clients expected to ask for locks back: it was in the list before the start, or before FENCE, and has not said CLIENT_RECLAIMED since? */
 bool nfs4r_core_client_reclaims(const struct nfs4r_core *c, const uint64_t id[2]);
 bool nfs4r_core_has_client(const struct nfs4r_core *c, nfs4r_server_id server, const uint64_t id[2]);
+/* The same with those that are gone, and with what counts for all of them (id 0): what a repair copies. */
+uint32_t nfs4r_core_client_rows(const struct nfs4r_core *c, nfs4r_server_id server);
+void nfs4r_core_each_client_row(const struct nfs4r_core *c, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg);
 void nfs4r_core_each_client(const struct nfs4r_core *c, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg);
 
 /* Latencies in ms of the core's clock: bucket[0] counts those below 1 ms, bucket[i] those below 2^i, the last one all others. */

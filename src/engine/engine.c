@@ -76,6 +76,11 @@ static uint32_t tree_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_
 	return nfs4r_store_locks(((struct nfs4r_engine *)ctx)->store, oid, out, max);
 }
 
+static bool tree_next_locked(void *ctx, const struct nfs4r_oid *after, struct nfs4r_oid *out)
+{
+	return nfs4r_store_next_locked(((struct nfs4r_engine *)ctx)->store, after, out);
+}
+
 static void tree_oid_watermark(void *ctx, struct nfs4r_oid *out)
 {
 	nfs4r_store_oid_watermark(((struct nfs4r_engine *)ctx)->store, out);
@@ -269,7 +274,7 @@ static uint64_t transport_inc(const struct nfs4r_engine *eng)
 
 static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
-	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_oid_watermark, tree_synced, tree_locks };
+	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_oid_watermark, tree_synced, tree_locks, tree_next_locked };
 	struct nfs4r_core_config c = { 0 };
 
 	engine_volume_begin(eng);

@@ -601,7 +601,7 @@ void store_row_encode(const struct nfs4r_object *o, uint8_t *out);
 bool store_row_decode(const struct nfs4r_oid *oid, const uint8_t *p, size_t len,
 		      struct nfs4r_object *out, const uint8_t **more);
 
-#define LOCK_BYTES 72 /* of one lock, on disk and in memory: owner 32, first and last byte, start and request of its server, 8 each, server 2, type 1, zero 5 */
+#define LOCK_BYTES 80 /* of one lock, on disk and in memory: owner 32, first and last byte, start and request of its server, life, 8 each, server 2, type 1, zero 5 */
 void store_lock_encode(const struct nfs4r_file_lock *l, uint8_t out[LOCK_BYTES]);
 /* false: not a list. Fills at most @max. */
 bool store_locks_decode(const uint8_t *bytes, size_t len, struct nfs4r_file_lock *out, uint32_t max);

@@ -252,6 +252,8 @@ uint64_t nfs4r_store_new_cookie(struct nfs4r_store *s, const struct nfs4r_oid *d
  * when it cannot be read: nfs4r_store_failed().
  */
 uint32_t nfs4r_store_locks(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_file_lock *out, uint32_t max);
+/* The next file after @after (all 0: the first), in the order of OIDs, that has a list which is not empty. False: there is none, or nfs4r_store_failed(). @after and @out may be the same. */
+bool nfs4r_store_next_locked(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out);
 /* Sub-FSAL handle of an object: length, or 0 when there is none. */
 uint32_t nfs4r_store_handle(struct nfs4r_store *s, const struct nfs4r_oid *oid, uint8_t out[NFS4R_LOCAL_HANDLE_MAX]);
 bool nfs4r_store_by_handle(struct nfs4r_store *s, const void *handle, uint32_t len, struct nfs4r_oid *out);

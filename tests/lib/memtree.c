@@ -420,9 +420,22 @@ static uint32_t p_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_fil
 	return o ? o->nlocks : 0;
 }
 
+static bool p_next_locked(void *ctx, const struct nfs4r_oid *after, struct nfs4r_oid *out)
+{
+	const struct memtree *t = ctx;
+	const struct mobj *best = NULL;
+
+	for (const struct mobj *o = t->objs; o; o = o->hh.next)
+		if (o->nlocks && nfs4r_oid_cmp(&o->oid, after) > 0 && (!best || nfs4r_oid_cmp(&o->oid, &best->oid) < 0))
+			best = o;
+	if (best)
+		*out = best->oid;
+	return best != NULL;
+}
+
 void memtree_port(struct memtree *t, struct nfs4r_tree *out)
 {
-	*out = (struct nfs4r_tree){ .ctx = t, .facts = p_facts, .lookup = p_lookup, .parents = p_parents, .commit = p_commit, .oid_watermark = p_mint, .synced = p_synced, .locks = p_locks };
+	*out = (struct nfs4r_tree){ .ctx = t, .facts = p_facts, .lookup = p_lookup, .parents = p_parents, .commit = p_commit, .oid_watermark = p_mint, .synced = p_synced, .locks = p_locks, .next_locked = p_next_locked };
 }
 
 uint64_t memtree_written(const struct memtree *t)

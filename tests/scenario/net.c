@@ -335,6 +335,10 @@ static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_updat
 			sv->client_said = nfs4r_act_client(a)->wait_id;
 			sv->client_status = nfs4r_act_client(a)->status;
 			break;
+		case NFS4R_ACT_FENCE:
+			sv->fences++;
+			sv->lost = nfs4r_act_fence(a)->nlost;
+			break;
 		case NFS4R_ACT_LOCK_READY:
 		case NFS4R_ACT_LOCK_AGAIN:
 			assert_true(sv->nnotes < NET_NOTES);
@@ -505,7 +509,7 @@ static struct nfs4r_client_entry *all_clients(struct server *from, uint32_t *n)
 	struct clients l = { 0 };
 
 	for (nfs4r_server_id i = 1; i <= NFS4R_SERVERS_MAX; i++)
-		nfs4r_core_each_client(from->core, i, take_client, &l);
+		nfs4r_core_each_client_row(from->core, i, take_client, &l);
 	*n = l.n;
 	return l.list;
 }

@@ -58,6 +58,7 @@ struct server {
 	uint64_t held; /* the last HOLD that ended */
 	uint64_t client_said; /* the last CLIENT that was answered, and how */
 	enum nfs4r_status client_status;
+	uint32_t fences, lost; /* FENCEs, and how many clients had lost all at the last one */
 	struct nfs4r_oid cannot; /* entries that make this object, move it or change its content cannot be applied here; zero: all can */
 	bool cannot_make; /* only those that make it */
 	uint32_t asides; /* APPLY said so */

@@ -165,60 +165,12 @@ void locks_authority_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const st
 		}
 }
 
-bool locks_is_stale(const struct nfs4r_core *c, nfs4r_server_id holder, uint64_t inc)
-{
-	if (!holder || holder > NFS4R_SERVERS_MAX)
-		return false;
-	if (holder == c->self)
-		return inc != c->cfg.peer_inc;
-	return c->peers[holder].inc && inc != c->peers[holder].inc;
-}
-
-void locks_holder_started(struct nfs4r_core *c, nfs4r_server_id s)
-{
-	if (c->locks.stale_ms[s] > c->now)
-		return;
-	c->locks.stale_ms[s] = c->now + c->cfg.lock_grace_ms;
-	out_timer_at(c, c->locks.stale_ms[s]);
-}
-
-static void drop_stale(struct nfs4r_core *c, struct lock_file *f, nfs4r_server_id s)
-{
-	struct nfs4r_file_lock *v = out_xcalloc(NFS4R_LOCKS_LIST_MAX, sizeof(*v));
-	uint32_t n = locks_file_list(c, f, v);
-
-	for (uint32_t i = 0; i < n; i++)
-		if (v[i].holder == s && locks_is_stale(c, s, v[i].inc))
-			locks_clear(c, f, &v[i].lock);
-	free(v);
-}
-
-/* What clients of servers that started anew have not reclaimed. A server outside the view may come back with it. */
-static void stale_timers(struct nfs4r_core *c)
-{
-	struct lock_file *f, *tmp;
-
-	EACH_OF(c->view.adopted.members, s) {
-		if (!c->locks.stale_ms[s])
-			continue;
-		if (c->now < c->locks.stale_ms[s] || c->locks.gap_open) {
-			out_timer_at(c, c->now < c->locks.stale_ms[s] ? c->locks.stale_ms[s] : c->now + state_repeat_ms(c));
-			continue;
-		}
-		c->locks.stale_ms[s] = 0;
-		HASH_ITER(hh, c->locks.files, f, tmp)
-			if (!f->leaves)
-				drop_stale(c, f, s);
-	}
-}
-
 void locks_authority_timers(struct nfs4r_core *c)
 {
 	struct lock_requeue *q;
 	struct lock_file *f, *tmp;
 	struct lock_wait *w;
 
-	stale_timers(c);
 	locks_serve(c);
 	HASH_ITER(hh, c->locks.files, f, tmp)
 		DL_FOREACH(f->waits, w)
@@ -394,6 +346,10 @@ enum locks_outcome locks_request(struct nfs4r_core *c, struct nfs4r_op *op, nfs4
 		return LOCKS_LATER;
 	if (op->type == NFS4R_OP_LOCK_TEST) {
 		test(c, op);
+		return LOCKS_DONE;
+	}
+	if (op->type == NFS4R_OP_LOCK && locks_is_lost(c, holder, &op->lock.lock)) { /* the life that it is of is over */
+		op->status = NFS4R_DENIED;
 		return LOCKS_DONE;
 	}
 	p = locks_party_get(c, &op->obj, &op->lock.lock.owner);

@@ -297,7 +297,8 @@ bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 		r->active = o;
 	}
 	if (!op->lock.n)
-		op->lock.n = c->memory.now.inc << 32 | ++c->locks.n;
+		op->lock.n = locks_number_next(c);
+	op->lock.lock.life = locks_life(c, &op->lock.lock.owner);
 	if (r)
 		r->active_n = op->lock.n;
 	return true;
@@ -475,7 +476,8 @@ void locks_begin_own(struct nfs4r_core *c, struct lock_rec *r, const struct opx 
 
 	assert(!r->active);
 	r->active = o;
-	r->active_n = op->lock.n = c->memory.now.inc << 32 | ++c->locks.n;
+	r->active_n = op->lock.n = locks_number_next(c);
+	op->lock.lock.life = locks_life(c, &op->lock.lock.owner);
 	if (m)
 		m->n = op->lock.n; /* what is said of an older number does not count any more */
 }
@@ -484,7 +486,7 @@ uint64_t locks_answered(struct nfs4r_core *c, const struct nfs4r_oid *oid, const
 {
 	const struct lock_rec *r = rec_find(c, oid, owner);
 
-	return r && r->active ? r->active_n - 1 : c->memory.now.inc << 32 | c->locks.n;
+	return r && r->active ? r->active_n - 1 : c->locks.n;
 }
 
 void locks_run_end(struct nfs4r_core *c, bool more)
@@ -615,4 +617,27 @@ void locks_holder_timers(struct nfs4r_core *c)
 				has_work(c);
 		}
 	}
+}
+
+/* As a start would. Requests under way end without being heard of any more. */
+void locks_holder_forget(struct nfs4r_core *c)
+{
+	struct lock_rec *r, *tmp;
+
+	HASH_ITER(hh, c->locks.recs, r, tmp) {
+		while (r->items) {
+			struct lock_item *i = r->items;
+
+			DL_DELETE(r->items, i);
+			free(i);
+		}
+		while (r->mine)
+			mine_drop(r, r->mine);
+		HASH_DEL(c->locks.recs, r);
+		free(r);
+	}
+	if (c->locks.own)
+		nfs4r_locks_destroy(c->locks.own);
+	c->locks.own = NULL;
+	c->locks.work = false;
 }

@@ -16,7 +16,6 @@ enum locks_outcome locks_request(struct nfs4r_core *c, struct nfs4r_op *op, nfs4
 void locks_test_row(struct nfs4r_core *c, struct nfs4r_op *op); /* LOCK_TEST of what nobody controls */
 void locks_authority_timers(struct nfs4r_core *c);
 void locks_authority_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* LOCK_READY or REQUEUE that was heard */
-void locks_holder_started(struct nfs4r_core *c, nfs4r_server_id s); /* anew: its clients have lock_grace_ms to reclaim */
 void locks_authority_forget(struct nfs4r_core *c, nfs4r_servers servers); /* what waits of them */
 
 /* holder.c: of this server's clients */
@@ -39,6 +38,23 @@ void locks_ask_again(struct nfs4r_core *c); /* all who wait */
 void locks_await_disk(struct nfs4r_core *c, bool wait);
 void locks_holder_timers(struct nfs4r_core *c);
 void locks_holder_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+
+void locks_holder_forget(struct nfs4r_core *c); /* all that clients of this server have or wait for */
+
+/* reclaim.c: what clients of this server had before a start, or before it was outside */
+uint64_t locks_number_next(struct nfs4r_core *c); /* of a request (locks 4) */
+void locks_reclaim_started(struct nfs4r_core *c);
+void locks_reclaim_timers(struct nfs4r_core *c);
+void locks_client_reclaimed(struct nfs4r_core *c, const uint64_t id[2]);
+void locks_view_adopted(struct nfs4r_core *c, nfs4r_servers anew);
+bool locks_is_back(const struct nfs4r_core *c); /* it was outside, and may serve: locks_fence() first */
+void locks_fence(struct nfs4r_core *c);
+
+/* orphans.c: what nobody gives back */
+void locks_orphans_timers(struct nfs4r_core *c);
+void locks_orphans_new_view(struct nfs4r_core *c);
+void locks_lost(struct nfs4r_core *c); /* log_clients_run_sure() */
+uint32_t locks_sweep(struct nfs4r_core *c, struct nfs4r_oid *out, uint32_t max); /* files that somebody has to make a table of */
 
 /* gap.c: after a start */
 void locks_gap_started(struct nfs4r_core *c);

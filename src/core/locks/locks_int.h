@@ -34,6 +34,13 @@ enum nfs4r_lock_answer locks_set(struct nfs4r_core *c, struct lock_file *f, cons
 void locks_clear(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock);
 void locks_left(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn); /* its LOCKS entry is under way */
 
+/* reclaim.c */
+uint64_t locks_number_base(uint64_t generation, uint64_t start); /* the numbers of that start, in that generation of the server's log, are higher */
+uint64_t locks_life(const struct nfs4r_core *c, const struct nfs4r_lock_owner *owner); /* of a client of this server */
+
+/* orphans.c */
+bool locks_is_lost(const struct nfs4r_core *c, nfs4r_server_id holder, const struct nfs4r_lock *lock);
+
 /* gap.c */
 bool locks_in_gap(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 bool locks_is_before_start(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* a claim that was there when this server started covers it */
@@ -43,7 +50,6 @@ bool locks_gap_allows(struct nfs4r_core *c, const struct nfs4r_op *op, nfs4r_ser
 void locks_gap_over(struct nfs4r_core *c);
 
 /* authority.c */
-bool locks_is_stale(const struct nfs4r_core *c, nfs4r_server_id holder, uint64_t inc); /* of an older start of it */
 void locks_serve(struct nfs4r_core *c); /* what is reserved by now */
 void locks_say_requeue(struct nfs4r_core *c, const struct lock_wait *w);
 void locks_requeue(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w); /* it waits no longer */

@@ -16,6 +16,7 @@ enum locks_asker {
 	LOCKS_CLIENT = 1, /* it hears the answer */
 	LOCKS_ITEM, /* the first of a list */
 	LOCKS_ASK, /* this server, in the place of a client that waits */
+	LOCKS_SWEEP, /* nobody: the authority is to look at its row */
 	LOCKS_ABANDONED /* a client that gave up when the request was on its way */
 };
 
@@ -104,7 +105,7 @@ struct locks_state { /* c->locks */
 	struct lock_leaving *leaving;
 	struct lock_requeue *requeues;
 	struct lock_rec *recs;
-	uint64_t n; /* requests of this start (locks 4) */
+	uint64_t n; /* of the newest request (locks 4) */
 	bool work; /* some record may have something to send */
 	bool running; /* records are being looked at: none goes */
 	/* gap.c */
@@ -113,7 +114,13 @@ struct locks_state { /* c->locks */
 	uint64_t gap_until_ms, gap_sent_ms;
 	nfs4r_servers gap_listed; /* whose lists are here */
 	uint32_t gap_next[NFS4R_SERVERS_MAX + 1]; /* rows of each list so far */
-	uint64_t stale_ms[NFS4R_SERVERS_MAX + 1]; /* authority.c: then what older starts of the server had goes, if its clients have not reclaimed it; 0: nothing is known of any */
+	/* reclaim.c */
+	uint64_t reclaim_until_ms; /* clients may reclaim so long; 0: that is over */
+	uint64_t reclaim_below; /* lives before it ended with the last start, or fence */
+	bool outside; /* this server was outside the view, and has not served since */
+	/* orphans.c */
+	uint64_t outside_ms[NFS4R_SERVERS_MAX + 1]; /* since when a server is outside, as far as this start knows; 0: it is not */
+	uint64_t sweep_ms; /* when rows are looked at; 0: not yet */
 	bool unsaved; /* a request waits until a claim that was won is on disk */
 };
 

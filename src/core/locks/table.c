@@ -199,6 +199,7 @@ static void load(struct nfs4r_core *c, struct lock_file *f)
 {
 	uint32_t n = c->tree.locks ? c->tree.locks(c->tree.ctx, &f->oid, NULL, 0) : 0;
 	struct nfs4r_file_lock *v;
+	bool lost = false;
 
 	f->nrows = n;
 	if (!n)
@@ -218,12 +219,13 @@ static void load(struct nfs4r_core *c, struct lock_file *f)
 			p->n = p->granted = v[i].n;
 			p->status = NFS4R_OK;
 		}
-		if (locks_is_stale(c, v[i].holder, v[i].inc))
-			locks_holder_started(c, v[i].holder);
-		locks_set(c, f, &v[i].lock, NFS4R_LOCK_TRY, NULL, NULL);
+		if (locks_is_lost(c, v[i].holder, &v[i].lock))
+			lost = true;
+		else
+			locks_set(c, f, &v[i].lock, NFS4R_LOCK_TRY, NULL, NULL);
 	}
 	free(v);
-	f->changed = false;
+	f->changed = lost;
 }
 
 struct lock_file *locks_file_get(struct nfs4r_core *c, const struct nfs4r_oid *oid)

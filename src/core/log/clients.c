@@ -25,20 +25,43 @@ static struct client_row *find(const struct nfs4r_core *c, nfs4r_server_id serve
 	return r;
 }
 
-static struct client_row *add(struct nfs4r_core *c, nfs4r_server_id server, const struct nfs4r_client *client)
+static const uint64_t all[2]; /* the id of the row that counts for all clients of a server (CLIENTS_ENDED) */
+
+static bool is_all(const struct client_row *r)
+{
+	return !r->key.id[0] && !r->key.id[1];
+}
+
+/* Is it in the list? */
+static bool is_client(const struct client_row *r)
+{
+	return r && !r->gone && !is_all(r);
+}
+
+static void count(struct nfs4r_core *c, const struct client_row *r, int by)
+{
+	if (is_client(r))
+		c->log.clients.n[r->key.server] += (uint32_t)by;
+	else if (!is_all(r))
+		c->log.clients.ngone[r->key.server] += (uint32_t)by;
+}
+
+static struct client_row *add(struct nfs4r_core *c, nfs4r_server_id server, const uint64_t id[2], bool gone)
 {
 	struct client_row *r = out_xcalloc(1, sizeof(*r));
 
 	r->key.server = server;
-	memcpy(r->key.id, client->id, sizeof(r->key.id));
+	memcpy(r->key.id, id, sizeof(r->key.id));
+	r->gone = gone;
+	memcpy(r->client.id, id, sizeof(r->client.id));
 	HASH_ADD(hh, c->log.clients.rows, key, sizeof(r->key), r);
-	c->log.clients.n[server]++;
+	count(c, r, 1);
 	return r;
 }
 
 static void drop(struct nfs4r_core *c, struct client_row *r)
 {
-	c->log.clients.n[r->key.server]--;
+	count(c, r, -1);
 	HASH_DEL(c->log.clients.rows, r);
 	free(r);
 }
@@ -106,7 +129,7 @@ void log_clients_fini(struct nfs4r_core *c)
 
 /* ---- what a server says of its own ------------------------------------------------------- */
 
-static nfs4r_lsn say(struct nfs4r_core *c, const struct nfs4r_client *client, bool gone)
+static nfs4r_lsn say(struct nfs4r_core *c, nfs4r_server_id server, const struct nfs4r_client *client, enum nfs4r_client_word word, uint64_t number, nfs4r_lsn below)
 {
 	struct nfs4r_entry *e = nfs4r_entry_new();
 	struct nfs4r_part *p = &e->parts[0];
@@ -117,16 +140,23 @@ static nfs4r_lsn say(struct nfs4r_core *c, const struct nfs4r_client *client, bo
 	e->view = c->view.adopted.num;
 	e->op = NFS4R_OP_CLIENT;
 	e->nparts = 1;
-	p->oid = nfs4r_client_list_oid(c->self);
+	p->oid = nfs4r_client_list_oid(server);
 	p->before = e->lsn - 1;
 	p->after = e->lsn;
 	p->effect = NFS4R_EFF_CLIENT;
 	p->client = out_xcalloc(1, sizeof(*p->client));
 	*p->client = *client;
-	p->client_gone = gone;
+	p->client_word = word;
+	p->client_n = number;
+	p->client_below = below;
 	log_bytes(c, e->lsn, 0);
 	log_pend_executed(c, log_pend_add(c, e, NULL), true);
 	return e->lsn;
+}
+
+static nfs4r_lsn say_of(struct nfs4r_core *c, const uint64_t id[2], enum nfs4r_client_word word, uint64_t number)
+{
+	return say(c, c->self, &(struct nfs4r_client){ .id = { id[0], id[1] } }, word, number, 0);
 }
 
 static bool is_sane(const struct nfs4r_client *k)
@@ -136,78 +166,311 @@ static bool is_sane(const struct nfs4r_client *k)
 
 static enum nfs4r_status may_say(const struct nfs4r_core *c)
 {
-	if (!state_volume_speaks(c, NFS4R_PROTOCOL_LOCKS) || !state_volume_has_format(c, NFS4R_DISK_FORMAT_LOCKS))
+	bool speaks = state_volume_speaks(c, NFS4R_PROTOCOL_LOCKS) && state_volume_has_format(c, NFS4R_DISK_FORMAT_LOCKS);
+
+	if (!speaks && c->cfg.protocol.lowest < NFS4R_PROTOCOL_LOCKS)
 		return NFS4R_NOTSUPP;
 	return c->halted || c->leaving || not_ready(c) || c->recovered_step == c->step || !state_lease_valid(c) || state_is_ended(c, c->self) ? NFS4R_DELAY : NFS4R_OK;
 }
 
-void log_client_begins(struct nfs4r_core *c, uint64_t id, const struct nfs4r_client *client)
+bool log_clients_may_say(const struct nfs4r_core *c)
+{
+	return may_say(c) == NFS4R_OK;
+}
+
+void log_client_begins(struct nfs4r_core *c, uint64_t id, const struct nfs4r_client *client, uint64_t n)
 {
 	struct client_row *r = find(c, c->self, client->id);
 	enum nfs4r_status st = is_sane(client) ? may_say(c) : NFS4R_INVAL;
 
-	if (st == NFS4R_OK && !r && c->log.clients.n[c->self] >= NFS4R_CLIENTS_MAX)
+	if (st == NFS4R_OK && !is_client(r) && c->log.clients.n[c->self] >= NFS4R_CLIENTS_MAX)
 		st = NFS4R_NOLCK;
-	if (st != NFS4R_OK)
+	if (st != NFS4R_OK) {
 		answer(c, id, st);
+		return;
+	}
+	if (is_client(r) && memcmp(&r->client, client, sizeof(*client)) == 0)
+		await(c, id, r->lsn);
 	else
-		await(c, id, r && memcmp(&r->client, client, sizeof(*client)) == 0 ? r->lsn : say(c, client, false));
+		await(c, id, say(c, c->self, client, NFS4R_CLIENT_BEGINS, n, 0));
 }
 
 /* One that is not in the list may have been taken out by an entry that a majority does not have yet. */
-void log_client_gone(struct nfs4r_core *c, uint64_t id, const struct nfs4r_client *client)
+void log_client_gone(struct nfs4r_core *c, uint64_t id, const struct nfs4r_client *client, uint64_t n)
 {
 	enum nfs4r_status st = is_sane(client) ? may_say(c) : NFS4R_INVAL;
 
 	if (st != NFS4R_OK)
 		answer(c, id, st);
 	else
-		await(c, id, find(c, c->self, client->id) ? say(c, &(struct nfs4r_client){ .id = { client->id[0], client->id[1] } }, true) : c->log.clients.gone_lsn);
+		await(c, id, is_client(find(c, c->self, client->id)) ? say_of(c, client->id, NFS4R_CLIENT_GONE, n) : c->log.clients.gone_lsn);
+}
+
+/* ---- after a start, or a fence (locks 12, 13, 14) ---------------------------------------------- */
+
+void log_clients_reclaim_begins(struct nfs4r_core *c)
+{
+	struct client_row *r;
+
+	for (r = c->log.clients.rows; r; r = r->hh.next)
+		r->reclaims = r->key.server == c->self && is_client(r);
+}
+
+bool log_clients_reclaim(const struct nfs4r_core *c)
+{
+	const struct client_row *r;
+
+	for (r = c->log.clients.rows; r; r = r->hh.next)
+		if (r->reclaims)
+			return true;
+	return false;
+}
+
+void log_client_reclaimed(struct nfs4r_core *c, const uint64_t id[2], uint64_t n)
+{
+	struct client_row *r = find(c, c->self, id);
+
+	if (!r || !r->reclaims)
+		return;
+	r->reclaims = false;
+	if (may_say(c) == NFS4R_OK && !FAULT(F_LOCK_NOT_COMPLETED)) /* else all that is left goes at the end of lock_grace_ms */
+		say_of(c, id, NFS4R_CLIENT_RECLAIMED, n);
+}
+
+void log_clients_reclaim_ends(struct nfs4r_core *c, uint64_t n)
+{
+	uint64_t (*ids)[2] = NULL;
+	struct client_row *r;
+	uint32_t nids = 0, cap = 0;
+
+	for (r = c->log.clients.rows; r; r = r->hh.next) {
+		if (!r->reclaims)
+			continue;
+		r->reclaims = false;
+		ids = out_grow(ids, &cap, nids, sizeof(*ids));
+		memcpy(ids[nids++], r->key.id, sizeof(*ids));
+	}
+	for (uint32_t i = 0; i < nids; i++)
+		say_of(c, ids[i], NFS4R_CLIENT_GONE, n);
+	free(ids);
+}
+
+void log_clients_end(struct nfs4r_core *c, nfs4r_server_id server, uint64_t n, nfs4r_lsn below)
+{
+	say(c, server, &(struct nfs4r_client){ .minor = 0 }, NFS4R_CLIENTS_ENDED, n, below);
+}
+
+uint64_t log_clients_ended(const struct nfs4r_core *c, nfs4r_server_id server)
+{
+	const struct client_row *r = find(c, server, all);
+
+	return r ? r->n : 0;
 }
 
 /* ---- entries and rows ---------------------------------------------------------------------- */
+
+static void save(struct nfs4r_core *c, const struct client_row *r, bool del)
+{
+	struct nfs4r_put put;
+
+	row_client(r, &put, del);
+	out_commit_put(c, &put);
+}
+
+static void raise(struct nfs4r_core *c, struct client_row *r, const struct nfs4r_entry *e)
+{
+	if (e->parts[0].client_n <= r->n)
+		return;
+	r->n = e->parts[0].client_n;
+	r->by = e->log;
+	r->by_lsn = e->lsn;
+	c->log.clients.unsure = true;
+}
+
+static void begins(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	const struct nfs4r_client *k = e->parts[0].client;
+	const struct client_row *ended = find(c, e->log, all);
+	struct client_row *r = find(c, e->log, k->id);
+	bool was_gone;
+
+	if (ended && e->lsn < ended->lsn)
+		return; /* an older entry, and comes later than the one that ended it */
+	if (!is_client(r) && c->log.clients.n[e->log] >= NFS4R_CLIENTS_MAX) {
+		out_complain(c, e->log, "names more clients than a server may have: the last is left out, and cannot reclaim locks (locks 7)");
+		return;
+	}
+	was_gone = !is_client(r);
+	if (!r)
+		r = add(c, e->log, k->id, false);
+	count(c, r, -1);
+	r->gone = false;
+	count(c, r, 1);
+	r->client = *k;
+	r->lsn = e->lsn;
+	if (e->log == c->self && was_gone)
+		r->life = e->parts[0].client_n;
+	save(c, r, false);
+}
+
+/* Those that are gone longest are forgotten first, beyond a bound. */
+static void forget_one(struct nfs4r_core *c, nfs4r_server_id server)
+{
+	struct client_row *r, *oldest = NULL;
+
+	if (c->log.clients.ngone[server] <= NFS4R_CLIENTS_GONE_MAX)
+		return;
+	for (r = c->log.clients.rows; r; r = r->hh.next)
+		if (r->key.server == server && r->gone && !is_all(r) && (!oldest || r->lsn < oldest->lsn))
+			oldest = r;
+	save(c, oldest, true);
+	drop(c, oldest);
+}
+
+static void gone(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	const struct nfs4r_client *k = e->parts[0].client;
+	struct client_row *r = find(c, e->log, k->id);
+
+	if (e->log == c->self)
+		c->log.clients.gone_lsn = e->lsn;
+	if (!r)
+		return;
+	count(c, r, -1);
+	r->gone = true;
+	count(c, r, 1);
+	r->reclaims = false;
+	memset(&r->client, 0, sizeof(r->client));
+	memcpy(r->client.id, k->id, sizeof(r->client.id));
+	r->lsn = e->lsn;
+	raise(c, r, e);
+	save(c, r, false);
+	forget_one(c, e->log);
+}
+
+static void reclaimed(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	struct client_row *r = find(c, e->log, e->parts[0].client->id);
+
+	if (!is_client(r))
+		return;
+	raise(c, r, e);
+	save(c, r, false);
+}
+
+static void ended(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	const struct nfs4r_part *p = &e->parts[0];
+	nfs4r_server_id server = nfs4r_oid_creator(&p->oid);
+	struct client_row *a, *r, *tmp;
+
+	if (!server || server > NFS4R_SERVERS_MAX)
+		return;
+	a = find(c, server, all);
+	if (!a)
+		a = add(c, server, all, true);
+	raise(c, a, e);
+	if (p->client_below > a->lsn)
+		a->lsn = p->client_below;
+	save(c, a, false);
+	HASH_ITER(hh, c->log.clients.rows, r, tmp) {
+		if (r->key.server != server || is_all(r) || (r->gone ? r->n > a->n : r->lsn >= a->lsn))
+			continue;
+		save(c, r, true);
+		drop(c, r);
+	}
+}
 
 /* In the commit of @e. */
 void log_clients_commit(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	const struct nfs4r_part *p = &e->parts[0];
-	struct client_row *r;
-	struct nfs4r_put put;
 
 	if (e->nparts != 1 || p->effect != NFS4R_EFF_CLIENT)
 		return;
-	r = find(c, e->log, p->client->id);
-	if (p->client_gone) {
-		if (e->log == c->self)
-			c->log.clients.gone_lsn = e->lsn;
-		if (!r)
-			return;
-		row_client(r, &put, true);
-		drop(c, r);
-	} else {
-		if (!r && c->log.clients.n[e->log] >= NFS4R_CLIENTS_MAX) {
-			out_complain(c, e->log, "names more clients than a server may have: the last is left out, and cannot reclaim locks (locks 7)");
-			return;
-		}
-		if (!r)
-			r = add(c, e->log, p->client);
-		r->client = *p->client;
-		r->lsn = e->lsn;
-		row_client(r, &put, false);
+	switch (p->client_word) {
+	case NFS4R_CLIENT_GONE:
+		gone(c, e);
+		break;
+	case NFS4R_CLIENT_RECLAIMED:
+		reclaimed(c, e);
+		break;
+	case NFS4R_CLIENTS_ENDED:
+		ended(c, e);
+		break;
+	default:
+		begins(c, e);
 	}
-	out_commit_put(c, &put);
+	c->dirty |= DIRTY_REPLY;
 }
 
-bool log_client_restored(struct nfs4r_core *c, nfs4r_server_id server, const struct nfs4r_client *client, nfs4r_lsn lsn)
+/* ---- which locks are gone -------------------------------------------------------------------- */
+
+bool log_clients_run_sure(struct nfs4r_core *c)
 {
+	bool more = false, unsure = false;
 	struct client_row *r;
 
-	if (!server || server > NFS4R_SERVERS_MAX || !is_sane(client) || find(c, server, client->id) || c->log.clients.n[server] >= NFS4R_CLIENTS_MAX)
+	for (r = c->log.clients.unsure ? c->log.clients.rows : NULL; r; r = r->hh.next) {
+		if (r->n <= r->sure)
+			continue;
+		if (log_is_quorum_durable_of(c, r->by, r->by_lsn) || FAULT(F_LOCK_LOST_UNHELD)) {
+			r->sure = r->n;
+			more = true;
+		} else {
+			unsure = true;
+		}
+	}
+	c->log.clients.unsure = unsure;
+	return more;
+}
+
+static bool is_lost(const struct client_row *r, uint64_t life)
+{
+	return r && life < r->sure;
+}
+
+bool log_client_lost(const struct nfs4r_core *c, nfs4r_server_id server, const uint64_t id[2], uint64_t life)
+{
+	return is_lost(find(c, server, id), life) || is_lost(find(c, server, all), life);
+}
+
+uint64_t log_client_life(const struct nfs4r_core *c, const uint64_t id[2])
+{
+	const struct client_row *r = find(c, c->self, id);
+
+	return r ? r->life : 0;
+}
+
+static bool set(struct nfs4r_core *c, const struct nfs4r_client_entry *k)
+{
+	struct client_row *r = find(c, k->server, k->client.id);
+
+	if (!r)
+		r = add(c, k->server, k->client.id, true);
+	if (!is_client(r) && !k->gone && (is_all(r) || c->log.clients.n[k->server] >= NFS4R_CLIENTS_MAX))
 		return false;
-	r = add(c, server, client);
-	r->client = *client;
-	r->lsn = lsn;
+	count(c, r, -1);
+	r->gone = k->gone;
+	count(c, r, 1);
+	r->client = k->client;
+	r->lsn = k->lsn;
+	r->n = k->n;
+	r->by = k->by;
+	r->by_lsn = k->by_lsn;
+	r->sure = 0;
+	c->log.clients.unsure |= r->n > 0;
 	return true;
+}
+
+static bool is_row(const struct nfs4r_client_entry *k)
+{
+	return k->server && k->server <= NFS4R_SERVERS_MAX && k->by <= NFS4R_SERVERS_MAX && (is_sane(&k->client) || (k->gone && !k->client.id[0] && !k->client.id[1]));
+}
+
+bool log_client_restored(struct nfs4r_core *c, const struct nfs4r_client_entry *k)
+{
+	return is_row(k) && !find(c, k->server, k->client.id) && set(c, k);
 }
 
 /* What may have been said of clients that are gone in the run before. */
@@ -239,14 +502,9 @@ void log_clients_copied(struct nfs4r_core *c, const struct nfs4r_client_entry *l
 		drop(c, r);
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		const struct nfs4r_client_entry *k = &list[i];
-
-		if (!find(c, k->server, k->client.id) && !log_client_restored(c, k->server, &k->client, k->lsn))
+		if (!is_row(&list[i]) || !set(c, &list[i]))
 			continue;
-		r = find(c, k->server, k->client.id);
-		r->client = k->client;
-		r->lsn = k->lsn;
-		row_client(r, &put, false);
+		row_client(find(c, list[i].server, list[i].client.id), &put, false);
 		out_put(c, &put);
 	}
 	c->log.clients.gone_lsn = c->log.logs[c->self].received;
@@ -256,7 +514,7 @@ void log_clients_copied(struct nfs4r_core *c, const struct nfs4r_client_entry *l
 
 bool log_client_is_listed(const struct nfs4r_core *c, nfs4r_server_id server, const uint64_t id[2])
 {
-	return find(c, server, id) != NULL;
+	return is_client(find(c, server, id));
 }
 
 uint32_t nfs4r_core_clients(const struct nfs4r_core *c, nfs4r_server_id server)
@@ -269,20 +527,46 @@ bool nfs4r_core_has_client(const struct nfs4r_core *c, nfs4r_server_id server, c
 	return log_client_is_listed(c, server, id);
 }
 
-void nfs4r_core_each_client(const struct nfs4r_core *c, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg)
+bool nfs4r_core_client_reclaims(const struct nfs4r_core *c, const uint64_t id[2])
+{
+	const struct client_row *r = find(c, c->self, id);
+
+	return r && r->reclaims;
+}
+
+static void each(const struct nfs4r_core *c, nfs4r_server_id server, bool rows, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg)
 {
 	const struct client_row *r;
 
 	for (r = c->log.clients.rows; r; r = r->hh.next) {
 		struct nfs4r_client_entry k;
 
-		if (r->key.server != server)
+		if (r->key.server != server || !(rows || is_client(r)))
 			continue;
 		memset(&k, 0, sizeof(k));
 		k.server = server;
 		k.lsn = r->lsn;
 		k.client = r->client;
+		k.gone = r->gone;
+		k.n = r->n;
+		k.by = r->by;
+		k.by_lsn = r->by_lsn;
 		if (!fn(arg, &k))
 			return;
 	}
+}
+
+void nfs4r_core_each_client(const struct nfs4r_core *c, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg)
+{
+	each(c, server, false, fn, arg);
+}
+
+uint32_t nfs4r_core_client_rows(const struct nfs4r_core *c, nfs4r_server_id server)
+{
+	return server && server <= NFS4R_SERVERS_MAX ? c->log.clients.n[server] + c->log.clients.ngone[server] + (find(c, server, all) != NULL) : 0;
+}
+
+void nfs4r_core_each_client_row(const struct nfs4r_core *c, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg)
+{
+	each(c, server, true, fn, arg);
 }

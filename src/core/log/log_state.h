@@ -106,14 +106,22 @@ struct client_key {
 struct client_row { /* clients.c, row 'K' */
 	struct client_key key; /* padding zero */
 	struct nfs4r_client client;
-	nfs4r_lsn lsn; /* of the entry that says so, in the log of its server */
+	nfs4r_lsn lsn; /* of the entry that says so, in the log of its server; of the row of all (no id): clients that began before it are gone */
+	bool gone; /* only its numbers are remembered */
+	uint64_t life; /* of this server: the newest number of a lock request when it began; 0: before the start */
+	bool reclaims; /* of this server: since the start, or the fence, it has not said that it has reclaimed */
+	uint64_t n; /* its locks of lives that began before it are gone, says this entry */
+	nfs4r_server_id by;
+	nfs4r_lsn by_lsn;
+	uint64_t sure; /* the same, as far as a majority holds it */
 	bool listed;
 	UT_hash_handle hh;
 };
 
 struct clients { /* clients.c */
 	struct client_row *rows;
-	uint32_t n[NFS4R_SERVERS_MAX + 1];
+	uint32_t n[NFS4R_SERVERS_MAX + 1], ngone[NFS4R_SERVERS_MAX + 1];
+	bool unsure; /* some row may have n > sure */
 	nfs4r_lsn gone_lsn; /* own entries that took one out of the list are not later */
 	struct quorum_wait *waits;
 	uint32_t nwaits;

@@ -13,6 +13,8 @@
  */
 #include "core/ops/ops_int.h"
 
+#define SWEEP_MAX 64 /* files at once */
+
 bool nfs4r_core_locks_shared(const struct nfs4r_core *c)
 {
 	return state_volume_speaks(c, NFS4R_PROTOCOL_LOCKS) || c->cfg.protocol.lowest >= NFS4R_PROTOCOL_LOCKS;
@@ -65,11 +67,21 @@ static bool is_complete(struct nfs4r_core *c, const struct nfs4r_op *op)
 	return !lsn || !locks_lowers(c, op) || ops_file_complete(c, &op->obj, lsn) || FAULT(F_UNLOCK_INCOMPLETE);
 }
 
-/* True: @o, a lock operation of a client here, cannot begin yet. */
+/* Locks 12: it says that it had this lock before this server started, or was outside. This server knows best who was its client. */
+static bool is_unknown(const struct nfs4r_core *c, const struct nfs4r_op *op)
+{
+	return op->type == NFS4R_OP_LOCK && op->lock.reclaim && !log_client_is_listed(c, c->self, op->lock.lock.owner.client) && !FAULT(F_LOCK_RECLAIM_NEW);
+}
+
+/* True: @o, a lock operation of a client here, cannot begin yet, or has ended. */
 bool ops_lock_waits(struct nfs4r_core *c, struct opx *o)
 {
 	if (!nfs4r_op_is_lock(o->op->type) || o->remote || o->who != LOCKS_CLIENT)
 		return false;
+	if (is_unknown(c, o->op)) {
+		ops_finish(c, o, NFS4R_DENIED);
+		return true;
+	}
 	if (is_complete(c, o->op))
 		return !locks_begin(c, o, o->op);
 	out_timer_at(c, c->now + state_repeat_ms(c)); /* and with each answer that may go out: ops_exec_answers() */
@@ -137,6 +149,45 @@ static void begin_own(struct nfs4r_core *c, struct lock_rec *r, const struct nfs
 	o->who = who;
 	locks_begin_own(c, r, o, op);
 	ops_decide(c, o);
+}
+
+/* Their authorities look at their rows, and leave out what is gone (locks 13): an UNWAIT of nothing. */
+static void sweep(struct nfs4r_core *c)
+{
+	struct nfs4r_oid files[SWEEP_MAX];
+	uint32_t n = c->ops.nops < LOCK_OPS_MAX ? locks_sweep(c, files, SWEEP_MAX) : 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct nfs4r_op *op = out_xcalloc(1, sizeof(*op));
+		struct opx *o;
+
+		op->type = NFS4R_OP_UNWAIT;
+		op->obj = files[i];
+		op->lock.lock = (struct nfs4r_lock){ .type = NFS4R_LOCK_READ };
+		op->lock.n = locks_number_next(c);
+		o = ops_begin(c, op, false, 0);
+		o->who = LOCKS_SWEEP;
+		ops_decide(c, o);
+	}
+}
+
+void ops_locks_timers(struct nfs4r_core *c)
+{
+	if (may_answer(c) && nfs4r_core_locks_shared(c))
+		sweep(c);
+}
+
+/* All of this server's clients are fenced (locks 14): what they asked for before, and did not hear of, ends here. */
+void ops_locks_fenced(struct nfs4r_core *c)
+{
+	struct opx *o, *tmp;
+
+	DL_FOREACH_SAFE(c->ops.waiting, o, tmp) {
+		bool writes = o->op->type == NFS4R_OP_WRITE || o->op->type == NFS4R_OP_SETATTR;
+
+		if (!o->remote && (o->state == OP_WAIT || (o->state == OP_FORWARDED && (writes || nfs4r_op_is_lock(o->op->type)))))
+			ops_finish(c, o, NFS4R_DELAY);
+	}
 }
 
 void ops_locks_run(struct nfs4r_core *c)

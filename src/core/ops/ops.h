@@ -40,6 +40,8 @@ uint64_t ops_answered_below(const struct nfs4r_core *c);
 /* lock_ops.c: lock operations (locks 1, 5, 15, 16) */
 bool ops_lock_at_once(struct nfs4r_core *c, struct nfs4r_op *op);
 void ops_locks_run(struct nfs4r_core *c);
+void ops_locks_timers(struct nfs4r_core *c);
+void ops_locks_fenced(struct nfs4r_core *c);
 void ops_lock_cancel(struct nfs4r_core *c, struct opx *o);
 void ops_locks_again(struct nfs4r_core *c, nfs4r_server_id to);
 

@@ -243,15 +243,19 @@ static bool r_words(struct cursor *k, char *out, size_t max)
 
 static bool restore_client(struct nfs4r_core *c, struct cursor *key, struct cursor *val, nfs4r_server_id s)
 {
-	struct nfs4r_client k;
-	nfs4r_lsn lsn;
+	struct nfs4r_client_entry k;
 
 	memset(&k, 0, sizeof(k));
-	k.id[0] = r_u(key, 8);
-	k.id[1] = r_u(key, 8);
-	lsn = r_u(val, 8);
-	k.minor = (uint32_t)r_u(val, 4);
-	return !key->bad && r_words(val, k.name, NFS4R_CLIENT_NAME_MAX) && r_words(val, k.address, NFS4R_CLIENT_ADDRESS_MAX) && val->r == val->end && log_client_restored(c, s, &k, lsn);
+	k.server = s;
+	k.client.id[0] = r_u(key, 8);
+	k.client.id[1] = r_u(key, 8);
+	k.lsn = r_u(val, 8);
+	k.gone = r_u(val, 1);
+	k.n = r_u(val, 8);
+	k.by = (nfs4r_server_id)r_u(val, 2);
+	k.by_lsn = r_u(val, 8);
+	k.client.minor = (uint32_t)r_u(val, 4);
+	return !key->bad && r_words(val, k.client.name, NFS4R_CLIENT_NAME_MAX) && r_words(val, k.client.address, NFS4R_CLIENT_ADDRESS_MAX) && val->r == val->end && log_client_restored(c, &k);
 }
 
 static void r_lsns(struct cursor *k, nfs4r_lsn *v)

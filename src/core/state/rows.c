@@ -255,6 +255,10 @@ void row_client(const struct client_row *r, struct nfs4r_put *p, bool del)
 		return;
 	k.p = p->val;
 	w_u(&k, r->lsn, 8);
+	w_u(&k, r->gone, 1);
+	w_u(&k, r->n, 8);
+	w_u(&k, r->by, 2);
+	w_u(&k, r->by_lsn, 8);
 	w_u(&k, r->client.minor, 4);
 	w_words(&k, r->client.name);
 	w_words(&k, r->client.address);

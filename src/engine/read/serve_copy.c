@@ -126,11 +126,11 @@ static enum nfs4r_status copy_clients(struct nfs4r_engine *eng, struct nfs4r_rea
 	uint32_t n;
 
 	pthread_mutex_lock(&eng->lock);
-	n = nfs4r_core_clients(eng->core, server);
+	n = nfs4r_core_client_rows(eng->core, server);
 	if (n) {
 		rd->clients = calloc(n, sizeof(*rd->clients));
 		if (rd->clients)
-			nfs4r_core_each_client(eng->core, server, add_client, rd);
+			nfs4r_core_each_client_row(eng->core, server, add_client, rd);
 		else
 			st = NFS4R_NOMEM;
 	}

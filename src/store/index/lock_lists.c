@@ -27,8 +27,9 @@ void store_lock_encode(const struct nfs4r_file_lock *l, uint8_t out[LOCK_BYTES])
 	put_be64(out + 40, l->lock.last);
 	put_be64(out + 48, l->inc);
 	put_be64(out + 56, l->n);
-	put_be16(out + 64, l->holder);
-	out[66] = (uint8_t)l->lock.type;
+	put_be64(out + 64, l->lock.life);
+	put_be16(out + 72, l->holder);
+	out[74] = (uint8_t)l->lock.type;
 }
 
 static void decode(const uint8_t *p, struct nfs4r_file_lock *l)
@@ -42,8 +43,9 @@ static void decode(const uint8_t *p, struct nfs4r_file_lock *l)
 	l->lock.last = get_be64(p + 40);
 	l->inc = get_be64(p + 48);
 	l->n = get_be64(p + 56);
-	l->holder = get_be16(p + 64);
-	l->lock.type = (enum nfs4r_lock_type)p[66];
+	l->lock.life = get_be64(p + 64);
+	l->holder = get_be16(p + 72);
+	l->lock.type = (enum nfs4r_lock_type)p[74];
 }
 
 bool store_locks_decode(const uint8_t *bytes, size_t len, struct nfs4r_file_lock *out, uint32_t max)
@@ -55,7 +57,7 @@ bool store_locks_decode(const uint8_t *bytes, size_t len, struct nfs4r_file_lock
 	for (size_t i = 0; i < n; i++) {
 		const uint8_t *p = bytes + i * LOCK_BYTES;
 
-		if (p[66] < NFS4R_LOCK_READ || p[66] > NFS4R_LOCK_WRITE || !get_be16(p + 64) || get_be16(p + 64) > NFS4R_SERVERS_MAX || get_be64(p + 32) > get_be64(p + 40))
+		if (p[74] < NFS4R_LOCK_READ || p[74] > NFS4R_LOCK_WRITE || !get_be16(p + 72) || get_be16(p + 72) > NFS4R_SERVERS_MAX || get_be64(p + 32) > get_be64(p + 40))
 			return false;
 		if (i < max)
 			decode(p, &out[i]);
@@ -122,4 +124,64 @@ uint32_t nfs4r_store_locks(struct nfs4r_store *s, const struct nfs4r_oid *oid, s
 		n = locks_in_db(s, r, oid, out, max);
 	store_db_end(&s->db, r);
 	return n;
+}
+
+/* The next one of LMDB, whatever overlays say of it. */
+static bool next_in_db(struct nfs4r_store *s, struct nfs4r_reader *r, const struct nfs4r_oid *after, struct nfs4r_oid *out)
+{
+	MDB_val key = { 16, (void *)(uintptr_t)after->b }, val;
+	MDB_cursor *cur;
+	int rc = r ? mdb_cursor_open(r->txn, s->db.locks, &cur) : ENOMEM;
+
+	if (!rc) {
+		rc = mdb_cursor_get(cur, &key, &val, MDB_SET_RANGE);
+		if (!rc && memcmp(key.mv_data, after->b, sizeof(after->b)) == 0)
+			rc = mdb_cursor_get(cur, &key, &val, MDB_NEXT);
+		if (!rc && key.mv_size == sizeof(out->b))
+			memcpy(out->b, key.mv_data, sizeof(out->b));
+		mdb_cursor_close(cur);
+	}
+	if (rc && rc != MDB_NOTFOUND)
+		atomic_store(&s->jnl.failed, true);
+	return !rc;
+}
+
+/* The next one that an overlay says something of, before *@out if @found. The view is held. */
+static bool next_in_overlay(const struct nfs4r_overlay *ov, const struct nfs4r_oid *after, bool found, struct nfs4r_oid *out)
+{
+	for (uint64_t i = 0; ov->locks.count && i < ov->locks.nbuckets; i++)
+		for (const struct ov_node *n = ov->locks.buckets[i]; n; n = n->next) {
+			const struct nfs4r_oid *oid = &((const struct ov_locks *)n)->oid;
+
+			if (nfs4r_oid_cmp(oid, after) <= 0 || (found && nfs4r_oid_cmp(oid, out) >= 0))
+				continue;
+			*out = *oid;
+			found = true;
+		}
+	return found;
+}
+
+bool nfs4r_store_next_locked(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out)
+{
+	struct nfs4r_oid at = *after, next = { { 0 } };
+	bool found;
+
+	do {
+		struct nfs4r_reader *r = NULL;
+
+		pthread_rwlock_rdlock(&s->view);
+		found = atomic_load(&s->db.has_locks); /* as for a list */
+		if (found) {
+			r = store_db_begin(&s->db);
+			found = next_in_db(s, r, &at, &next);
+		}
+		for (const struct nfs4r_overlay *ov = s->active; ov; ov = ov->below)
+			found = next_in_overlay(ov, &at, found, &next);
+		pthread_rwlock_unlock(&s->view);
+		store_db_end(&s->db, r);
+		at = next;
+	} while (found && !nfs4r_store_locks(s, &at, NULL, 0));
+	if (found)
+		*out = at;
+	return found;
 }

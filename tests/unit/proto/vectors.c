@@ -1044,6 +1044,9 @@ static void make_read_answer_clients(void *p)
 		m->read->clients[i].server = 4;
 		m->read->clients[i].lsn = 600 + i;
 		set_client(&m->read->clients[i].client, i + 1);
+		m->read->clients[i].n = 0x1000 + i;
+		m->read->clients[i].by = 4 + i;
+		m->read->clients[i].by_lsn = 620 + i;
 	}
 }
 
@@ -1086,14 +1089,30 @@ static void entry_client(struct nfs4r_entry *e, nfs4r_lsn lsn)
 static void entry_client_gone(struct nfs4r_entry *e, nfs4r_lsn lsn)
 {
 	entry_client(e, lsn);
-	e->parts[0].client_gone = true;
+	e->parts[0].client_word = NFS4R_CLIENT_GONE;
+	e->parts[0].client_n = 0x1234567890;
 	memset(e->parts[0].client->name, 0, sizeof(e->parts[0].client->name));
 	memset(e->parts[0].client->address, 0, sizeof(e->parts[0].client->address));
 }
 
+static void entry_client_reclaimed(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_client_gone(e, lsn);
+	e->parts[0].client_word = NFS4R_CLIENT_RECLAIMED;
+}
+
+static void entry_clients_ended(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_client_gone(e, lsn);
+	e->parts[0].oid = nfs4r_client_list_oid(e->log + 1);
+	e->parts[0].client_word = NFS4R_CLIENTS_ENDED;
+	e->parts[0].client_below = 77;
+	memset(e->parts[0].client, 0, sizeof(*e->parts[0].client));
+}
+
 static void make_entries_locks(void *p)
 {
-	static void (*const make[])(struct nfs4r_entry *, nfs4r_lsn) = { entry_locks, entry_no_locks, entry_client, entry_client_gone };
+	static void (*const make[])(struct nfs4r_entry *, nfs4r_lsn) = { entry_locks, entry_no_locks, entry_client, entry_client_gone, entry_client_reclaimed, entry_clients_ended };
 	const uint32_t n = sizeof(make) / sizeof(make[0]);
 	struct nfs4r_msg *m = p;
 
