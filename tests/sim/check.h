@@ -65,6 +65,7 @@ void seals_print(const struct totals *t);
 const char *seals_never(const struct totals *t); /* what of all that did not happen, or NULL */
 /* check_promises.c */
 void check_promised(struct server *v, const struct nfs4r_op *op, uint32_t ent);
+void check_client_held(struct server *v, const uint64_t id[2], bool gone);
 void check_held(struct server *v, uint32_t obj, nfs4r_lsn until); /* a COMMIT is answered: every own WRITE of it up to there */
 void check_answered(struct server *v, const struct nfs4r_op *op); /* to another server */
 uint32_t durability_of(const struct server *v); /* by the view that it has adopted */

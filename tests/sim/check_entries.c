@@ -287,7 +287,7 @@ static void compare_content(struct server *v, const struct nfs4r_entry *e)
 {
 	struct sim *s = v->sim;
 
-	for (uint32_t i = 0; i < e->nparts; i++) {
+	for (uint32_t i = 0; i < e->nparts && e->op != NFS4R_OP_CLIENT; i++) {
 		uint32_t obj = obj_of(s, &e->parts[i].oid);
 		const struct row *r = tree_get(&v->tree, obj);
 		struct version_seen *seen = version_find(s, obj, r->version);
@@ -360,7 +360,8 @@ static void first_commit(struct server *v, struct ent *t, const struct nfs4r_ent
 	t->result = e->result;
 	if (t->state == ENT_SEALED)
 		return;
-	settle_void(s, t, e);
+	if (e->op != NFS4R_OP_CLIENT)
+		settle_void(s, t, e);
 	t->state = ENT_LIVE;
 	why = tree_apply(s, &s->oracle, e, true);
 	if (why)
@@ -428,6 +429,20 @@ static void check_list(struct server *v, const struct nfs4r_entry *e)
 	born_dead(v, t);
 }
 
+/* One that says that a client begins, or is gone (locks 7): it changes no object. */
+static void check_client(struct server *v, const struct nfs4r_entry *e)
+{
+	uint32_t n = place_of(v, e->lsn);
+
+	if (!n)
+		sim_fail(v->sim, "S%u says of a client as %u:%s, %s was next", v->id, e->log, lsn_str(e->lsn), lsn_str(v->own_next));
+	v->sim->ents[n].op = NFS4R_OP_CLIENT;
+	if (!sealed_out(v))
+		return;
+	v->sim->ents[n].state = ENT_SEALED;
+	born_dead(v, &v->sim->ents[n]);
+}
+
 void check_commit(struct server *v, const struct nfs4r_entry *e, bool own)
 {
 	struct sim *s = v->sim;
@@ -437,6 +452,10 @@ void check_commit(struct server *v, const struct nfs4r_entry *e, bool own)
 		sim_fail(s, "S%u commits %u:%llu (%s), which no decoder takes: %s", v->id, e->log, ULL(e->lsn), nfs4r_op_name(e->op), nfs4r_shape_of_entry(e));
 	if ((!t || t->state == ENT_LOST) && own && e->fuzzy_log) {
 		check_taken(v, e);
+		t = ent_find(s, e->log, e->lsn);
+	}
+	if (own && e->op == NFS4R_OP_CLIENT && (!t || t->state == ENT_LOST || is_awaited(t, v))) {
+		check_client(v, e);
 		t = ent_find(s, e->log, e->lsn);
 	}
 	if (s->locker && own && e->nparts && e->parts[0].effect == NFS4R_EFF_LOCKS && (!t || t->state == ENT_LOST || is_awaited(t, v))) {

@@ -140,7 +140,7 @@ void check_idle(struct sim *s, bool idle)
 {
 	char why[200];
 
-	if (!idle || !all_applied(s) || (s->plan.lease_ms && !views_quiet(s, why, sizeof(why)))) {
+	if (!idle || !all_applied(s) || (s->locker && !locking_quiet(s, why, sizeof(why))) || (s->plan.lease_ms && !views_quiet(s, why, sizeof(why)))) {
 		s->idle_since = NEVER;
 		return;
 	}

@@ -129,6 +129,26 @@ void check_answered(struct server *v, const struct nfs4r_op *op)
 			 ULL(stable_at(s, t)));
 }
 
+/* The newest word of @v about the client @id (locks 7), which is answered now. */
+void check_client_held(struct server *v, const uint64_t id[2], bool gone)
+{
+	struct sim *s = v->sim;
+
+	for (uint32_t i = s->nents - 1; i > 0; i--) {
+		struct ent *t = &s->ents[i];
+		const struct nfs4r_part *p = t->e && t->op == NFS4R_OP_CLIENT ? &t->e->parts[0] : NULL;
+
+		if (!p || t->log != v->id || t->state == ENT_LOST || t->state == ENT_SEALED || !nfs4r_client_is(p->client, id))
+			continue;
+		if (p->client_gone != gone)
+			sim_fail(s, "S%u answers that a client %s, and said last that it %s", v->id, gone ? "is gone" : "begins", gone ? "begins" : "is gone");
+		promise(v, t, gone ? "that a client is gone" : "that a client begins", NFS4R_DURABILITY_MAJORITY);
+		return;
+	}
+	if (!gone)
+		sim_fail(s, "S%u answers that a client begins, and has not said it", v->id);
+}
+
 void check_held(struct server *v, uint32_t obj, nfs4r_lsn until)
 {
 	struct sim *s = v->sim;

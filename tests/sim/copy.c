@@ -42,6 +42,10 @@ struct nfs4r_entry *entry_copy(const struct nfs4r_entry *e)
 		p->locks = NULL;
 		if (p->nlocks && nfs4r_part_locks(p, p->nlocks))
 			memcpy(p->locks, e->parts[i].locks, p->nlocks * sizeof(*p->locks));
+		if (p->client) {
+			p->client = malloc(sizeof(*p->client));
+			*p->client = *e->parts[i].client;
+		}
 	}
 	return c;
 }
@@ -203,6 +207,10 @@ void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t l
 					       "names", "links", "parent", "alloc", "install", "locks" };
 	size_t n = snprintf(buf, len, "%u:%s %s", e->log, lsn_str(e->lsn), nfs4r_op_name(e->op));
 
+	if (e->op == NFS4R_OP_CLIENT) {
+		snprintf(buf + n, len - n, " %s %s", e->parts[0].client->name, e->parts[0].client_gone ? "is gone" : "begins");
+		return;
+	}
 	for (uint32_t i = 0; i < e->nparts && n < len; i++)
 		n += snprintf(buf + n, len - n, " {%s %s %s->%s}", oid_name(s, &e->parts[i].oid),
 			      e->parts[i].effect <= NFS4R_EFF_LOCKS ? effects[e->parts[i].effect] : "?",

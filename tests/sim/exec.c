@@ -225,7 +225,7 @@ static void check_mask(struct server *v, const struct nfs4r_entry *e, uint32_t m
 {
 	struct sim *s = v->sim;
 
-	for (uint32_t i = 0; i < e->nparts; i++) {
+	for (uint32_t i = 0; i < e->nparts && mask; i++) {
 		const struct row *r = tree_get(&v->tree, obj_of(s, &e->parts[i].oid));
 
 		if (mask & 1u << i && (r->version != e->parts[i].before || r->state == ROW_DEAD))

@@ -134,7 +134,7 @@ static void forget_rec(struct rec *r)
 
 static void note_back(struct journal *j, const struct nfs4r_entry *e)
 {
-	for (uint32_t i = 0; i < e->nparts; i++) {
+	for (uint32_t i = 0; i < e->nparts && e->op != NFS4R_OP_CLIENT; i++) {
 		if (j->nback == j->back_cap) {
 			j->back_cap = j->back_cap ? j->back_cap * 2 : 64;
 			j->back = realloc(j->back, j->back_cap * sizeof(*j->back));

@@ -42,6 +42,7 @@ struct person { /* an owner */
 struct belief { /* of one owner in one file */
 	uint8_t type[CELLS]; /* 0 or enum locker_type */
 	bool gone[CELLS];
+	bool loose[CELLS]; /* it may be lost */
 	uint64_t changes;
 	uint64_t until[LOCKER_WRITE + 1]; /* by type: when it last had, asked or waited for something of it */
 };
@@ -182,6 +183,13 @@ void locker_recovers(struct locker *l, uint32_t owner, bool recovers)
 		heard_nothing(l, l->owners[owner].server);
 }
 
+void locker_may_lose(struct locker *l, uint32_t owner)
+{
+	for (uint32_t f = 0; f < LOCKER_FILES; f++)
+		for (uint32_t c = 0; c < CELLS; c++)
+			l->beliefs[f][owner].loose[c] |= l->beliefs[f][owner].type[c] != 0;
+}
+
 /* ---- locks ---- */
 
 static void touch(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
@@ -209,7 +217,16 @@ void locker_no_answer(struct locker *l, uint32_t owner)
 	a->on = false;
 }
 
-/* Whoever of the others is in the way of @owner's new lock or reservation must be one that cannot use it. */
+/* The first byte of @r in which @b is in its way and may not be lost; CELLS: none. */
+static uint32_t is_owed(const struct belief *b, const struct locker_range *r)
+{
+	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++)
+		if (conflict(b->type[c], r->type) && !b->gone[c] && !b->loose[c])
+			return c;
+	return CELLS;
+}
+
+/* Whoever of the others is in the way of @owner's new lock or reservation must be one that cannot use it, and does not get it back. */
 static void push_aside(struct locker *l, uint32_t owner, const struct locker_range *r, const char *how)
 {
 	char text[64];
@@ -225,6 +242,9 @@ static void push_aside(struct locker *l, uint32_t owner, const struct locker_ran
 			finding(l, "owner %u at S%u %s %s, of which owner %u at S%u has byte %u (%s)", owner, l->owners[owner].server, how, range_text(r, text), o, p->server, c,
 				b->type[c] == LOCKER_WRITE ? "W" : b->type[c] == LOCKER_READ ? "R" :
 											       "reserved");
+		else if (is_owed(b, r) != CELLS)
+			finding(l, "owner %u at S%u %s %s, of which owner %u at S%u may reclaim byte %u", owner, l->owners[owner].server, how, range_text(r, text), o, p->server,
+				is_owed(b, r));
 		p->reserved_gone |= p->reserved.on && meet(&p->reserved.r, r);
 		for (c = cell_of(r->start); c <= cell_of(r->last); c++)
 			b->gone[c] |= conflict(b->type[c], r->type);
@@ -254,7 +274,7 @@ void locker_granted(struct locker *l, uint64_t now, uint32_t owner, const struct
 	overtakes(l, owner);
 	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++) {
 		mine->type[c] = (uint8_t)r->type;
-		mine->gone[c] = false;
+		mine->gone[c] = mine->loose[c] = false;
 	}
 	p->ask.on = p->wait.on = p->reserved.on = p->reserved_gone = false;
 	touch(l, now, owner, r);
@@ -262,14 +282,16 @@ void locker_granted(struct locker *l, uint64_t now, uint32_t owner, const struct
 
 void locker_reclaimed(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
 {
-	const struct belief *mine = &l->beliefs[r->file][owner];
+	struct belief *mine = &l->beliefs[r->file][owner];
 	char text[64];
 
-	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++)
+	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++) {
 		if (mine->gone[c]) {
 			finding(l, "owner %u at S%u reclaims %s, of which somebody else has had byte %u since", owner, l->owners[owner].server, range_text(r, text), c);
 			return;
 		}
+		mine->loose[c] = false;
+	}
 	push_aside(l, owner, r, "reclaims");
 	touch(l, now, owner, r);
 }
@@ -310,7 +332,7 @@ static void forget(struct locker *l, uint64_t now, uint32_t owner, const struct 
 
 	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++) {
 		b->type[c] = 0;
-		b->gone[c] = false;
+		b->gone[c] = b->loose[c] = false;
 	}
 	touch(l, now, owner, r);
 }
@@ -322,6 +344,13 @@ void locker_unlocks(struct locker *l, uint64_t now, uint32_t owner, const struct
 
 void locker_lost(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
 {
+	const struct belief *b = &l->beliefs[r->file][owner];
+	char text[64];
+
+	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++)
+		if (b->type[c] && !b->loose[c])
+			finding(l, "owner %u at S%u loses %s, and byte %u is still its own: its lease has not ended, and its server was not outside for long", owner,
+				l->owners[owner].server, range_text(r, text), c);
 	forget(l, now, owner, r);
 }
 

@@ -6,7 +6,9 @@
  * An owner *believes* in a lock from the answer that grants it until it asks for the unlock or hears that the lock is lost. A belief is *usable* while the server of its
  * owner can serve, and the owner does not have to reclaim it. A lock that is reserved for a waiter counts as if its owner believed in it, beside what it believes of the same bytes. What is checked:
  *
- *  - no two usable beliefs conflict; whoever loses a lock to somebody else hears of it before its server serves again;
+ *  - no two usable beliefs conflict;
+ *  - a client that loses a lock to somebody else hears of it before its server serves it again;
+ *  - a lock is lost, or granted to somebody else, only when its client's lease has ended, or its server has been outside the view for long enough;
  *  - bytes that are read under a lock are those that were written under the last one that covered them;
  *  - a request that does not wait is refused only when somebody has been in its way lately; a test overlooks nobody who has had a lock for long: it may be answered
  *    where control that was won at a majority is not known yet;
@@ -50,12 +52,15 @@ void locker_destroy(struct locker *l);
 /* NULL, or the first finding. */
 const char *locker_failure(const struct locker *l);
 
-/* The owner lives at this server. */
+/* The owner lives at this server, from now on. */
 void locker_owner(struct locker *l, uint32_t owner, uint32_t server);
 /* Can clients of @server use their locks now? */
 void locker_serves(struct locker *l, uint32_t server, bool serves);
 /* This one cannot, whatever its server can: it has to reclaim its locks first, as after the server's restart. */
 void locker_recovers(struct locker *l, uint32_t owner, bool recovers);
+
+/* What the owner has may be lost from now on: its client's lease has ended, or its server has been outside the view for long enough. Not so what it is granted, or reclaims, later. */
+void locker_may_lose(struct locker *l, uint32_t owner);
 
 /* A request that does not wait leaves; then one of the two below, or locker_no_answer(): it was answered "come again". */
 void locker_asks(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);

@@ -9,6 +9,9 @@
  * Deadlocks are not detected by anybody. So whoever waits gives up after a while, and after the healing at once if it has another lock; that is a CANCEL. Clients die,
  * too: then everything is unlocked in their place, and a new client with another name comes.
  *
+ * With plan.lock_clients every server lists its clients (locks 7), as the module does. A client begins before its first lock. It may be cut off from its server for a while: then its lease may end, the server
+ * says that it is gone, and when that is held gives back what it had; the client hears of the loss when it is back. It may come back too late after a restart, and the server says that it is gone.
+ *
  * All chance comes from a stream of its own: modes without locks draw nothing for it.
  */
 #include "sim.h"
@@ -30,6 +33,14 @@ enum locking_state {
 
 struct locking {
 	enum locking_state state;
+	/* What its server knows, and forgets when it ends. */
+	bool begun; /* it is listed */
+	bool goes, to_unlock, gone; /* its lease has ended: that is to be said; it is held, and what it had is to be given back; that is done, too */
+	uint64_t said; /* EV_CLIENT is under way; 0: none */
+	bool says_gone;
+	/* It is cut off, or has died. */
+	bool away, dead;
+	uint64_t back_at;
 	uint32_t owner; /* the checker's number */
 	struct locker_range want; /* LOCK, LOCK_TEST, UNLOCK; the words of READ and WRITE */
 	enum nfs4r_lock_wait how;
@@ -129,6 +140,20 @@ static void submit(struct client *c, uint32_t type, const struct locker_range *r
 	client_submit(c, lock_op(c, type, r));
 }
 
+/* Of a client that locks something: within a step or not. */
+static void say_client(struct client *c, bool begins)
+{
+	struct server *v = c->server;
+	struct locking *k = c->locking;
+	struct nfs4r_client who = { .minor = 1 };
+
+	memcpy(who.id, owner_of(k->owner).client, sizeof(who.id));
+	snprintf(who.name, sizeof(who.name), "client of owner %u", k->owner);
+	k->said = ++v->sim->lock_client_waits;
+	k->says_gone = !begins;
+	server_step(v, &(struct nfs4r_event){ .type = NFS4R_EV_CLIENT, .wait_id = k->said, .client = &who, .ok = begins });
+}
+
 static void ask(struct client *c)
 {
 	struct sim *s = c->server->sim;
@@ -136,6 +161,10 @@ static void ask(struct client *c)
 
 	k->state = LOCKING_ASKS;
 	k->early = false;
+	if (s->plan.lock_clients && !k->begun) {
+		say_client(c, true);
+		return;
+	}
 	if (!k->fetches && !locker_is_waiting(s->locker, k->owner))
 		locker_asks(s->locker, s->now, k->owner, &k->want);
 	submit(c, NFS4R_OP_LOCK, &k->want);
@@ -397,35 +426,189 @@ static bool new_owner(struct client *c)
 	return true;
 }
 
+/* False: the server has ended meanwhile. */
+static bool unlock_all(struct client *c)
+{
+	struct sim *s = c->server->sim;
+	struct server *v = c->server;
+	const uint64_t generation = v->generation;
+
+	for (uint32_t f = 0; f < s->nlock_files && v->up && v->generation == generation; f++) {
+		const struct locker_range r = { f, LOCKER_READ, 0, LOCKER_END };
+
+		if (c->locking->away)
+			submit(c, NFS4R_OP_UNLOCK, &r);
+		else if (has(c, f))
+			unlock(c, &r);
+	}
+	return v->up && v->generation == generation;
+}
+
+static void close_all(struct client *c)
+{
+	for (uint32_t f = 0; f < c->server->sim->nlock_files; f++)
+		if (c->locking->opened & 1u << f)
+			opens(c, f, false);
+}
+
+/* Nobody has any use for its locks. */
+static void forget_all(struct client *c)
+{
+	struct sim *s = c->server->sim;
+
+	for (uint32_t f = 0; f < s->nlock_files; f++)
+		locker_unlocks(s->locker, s->now, c->locking->owner, &(struct locker_range){ f, LOCKER_READ, 0, LOCKER_END });
+}
+
+static void goes_away(struct client *c, uint64_t back_at)
+{
+	struct sim *s = c->server->sim;
+
+	c->locking->away = true;
+	c->locking->back_at = back_at;
+	locker_recovers(s->locker, c->locking->owner, true);
+}
+
+static void lease_ends(struct client *c)
+{
+	struct sim *s = c->server->sim;
+	struct locking *k = c->locking;
+
+	TRACE(s, c->server, "the lease of owner %u ends", k->owner);
+	s->totals.lock_expired++;
+	k->goes = true;
+	locker_may_lose(s->locker, k->owner);
+}
+
 /* Its server unlocks everything in its place, as for a client whose lease has ended. */
 static void die(struct client *c)
 {
 	struct sim *s = c->server->sim;
-	struct server *v = c->server;
 	struct locking *k = c->locking;
-	const uint64_t generation = v->generation;
 
 	if (s->nlock_owners == LOCKER_OWNERS) { /* no new one could come */
 		idle(c);
 		return;
 	}
-	TRACE(s, v, "the client of owner %u dies", k->owner);
+	TRACE(s, c->server, "the client of owner %u dies", k->owner);
 	s->totals.lock_deaths++;
 	if (k->state == LOCKING_WAITS || k->state == LOCKING_READY)
 		give_up(c);
-	for (uint32_t f = 0; f < s->nlock_files && v->up && v->generation == generation; f++) {
-		const struct locker_range all = { f, LOCKER_READ, 0, LOCKER_END };
-
-		if (has(c, f))
-			unlock(c, &all);
-	}
-	if (!v->up || v->generation != generation)
+	if (s->plan.lock_clients) {
+		k->dead = true;
+		forget_all(c);
+		goes_away(c, NEVER);
+		lease_ends(c);
+		think(c);
 		return;
-	for (uint32_t f = 0; f < s->nlock_files; f++)
-		if (k->opened & 1u << f)
-			opens(c, f, false);
+	}
+	if (!unlock_all(c))
+		return;
+	close_all(c);
 	(void)new_owner(c);
 	idle(c);
+}
+
+/* It is cut off from its server; that sees its lease end, or not. */
+static void cut_off(struct client *c)
+{
+	struct sim *s = c->server->sim;
+
+	TRACE(s, c->server, "the client of owner %u is cut off", c->locking->owner);
+	s->totals.lock_away++;
+	goes_away(c, s->now + 50 * MS + rng_below(chance(c), 2 * s->plan.lock_grace_ms * MS));
+	if (maybe(c, 600))
+		lease_ends(c);
+	think(c);
+}
+
+static void lost(struct client *c, const struct locker_range *r)
+{
+	struct sim *s = c->server->sim;
+
+	TRACE(s, c->server, "owner %u hears that its lock of %s %llu..%llu is lost", c->locking->owner, oid_name(s, oid_of_file(s, r->file)), ULL(r->start), ULL(r->last));
+	s->totals.lock_lost++;
+	locker_lost(s->locker, s->now, c->locking->owner, r);
+	failed_by(s);
+}
+
+static void lost_all(struct client *c)
+{
+	struct locker_range r;
+
+	for (uint32_t f = 0; f < c->server->sim->nlock_files; f++)
+		while (locker_piece(c->server->sim->locker, c->locking->owner, f, 0, &r))
+			lost(c, &r);
+}
+
+/* What is done in the place of a client that is away; it is back, perhaps. */
+static void be_away(struct client *c)
+{
+	struct sim *s = c->server->sim;
+	struct locking *k = c->locking;
+
+	if (k->said)
+		return;
+	if (k->goes && !k->to_unlock) {
+		say_client(c, false);
+		return;
+	}
+	if (k->to_unlock) {
+		if (!unlock_all(c))
+			return;
+		k->goes = k->to_unlock = false;
+		k->gone = true;
+	}
+	if (k->dead && k->gone) {
+		close_all(c);
+		k->away = k->dead = k->gone = k->begun = k->recovers = false;
+		locker_recovers(s->locker, k->owner, false);
+		(void)new_owner(c);
+		idle(c);
+		return;
+	}
+	if (k->dead || (s->now < k->back_at && !s->healed)) {
+		client_wake_in(c, k->dead || s->healed || k->back_at > s->now + 100 * MS ? 100 * MS : k->back_at - s->now);
+		return;
+	}
+	TRACE(s, c->server, "the client of owner %u is back", k->owner);
+	k->away = false;
+	if (k->gone) {
+		lost_all(c);
+		close_all(c);
+		k->recovers = k->begun = k->gone = false;
+		k->state = LOCKING_IDLE;
+	}
+	if (!k->recovers)
+		locker_recovers(s->locker, k->owner, false);
+	failed_by(s);
+	think(c);
+}
+
+void locking_client_said(struct server *v, uint64_t wait_id, enum nfs4r_status st)
+{
+	struct sim *s = v->sim;
+	struct client *c = NULL;
+	struct locking *k;
+
+	for (uint32_t i = 0; i < v->nclients; i++)
+		if (v->clients[i]->locking && v->clients[i]->locking->said == wait_id)
+			c = v->clients[i];
+	if (!c)
+		sim_fail(s, "S%u answers what nobody has said of a client", v->id);
+	k = c->locking;
+	k->said = 0;
+	TRACE(s, v, "client of owner %u %s: %s", k->owner, k->says_gone ? "is gone" : "begins", nfs4r_status_str(st));
+	if (st != NFS4R_OK && st != NFS4R_DELAY && (st != NFS4R_NOTSUPP || nfs4r_core_adopted(v->core)->num)) /* before the first view nothing is known of the volume */
+		sim_fail(s, "S%u answers with %s that a client %s", v->id, nfs4r_status_str(st), k->says_gone ? "is gone" : "begins");
+	if (st == NFS4R_OK) {
+		check_client_held(v, owner_of(k->owner).client, k->says_gone);
+		k->begun = !k->says_gone;
+		k->to_unlock = k->says_gone;
+		s->totals.lock_begins += !k->says_gone;
+		s->totals.lock_gone += k->says_gone;
+	}
+	client_wake_in(c, st == NFS4R_OK ? 1 * MS : rng_range(chance(c), 10 * MS, 100 * MS));
 }
 
 static void act(struct client *c)
@@ -444,6 +627,8 @@ static void act(struct client *c)
 	}
 	if (maybe(c, s->plan.lock_deaths)) {
 		die(c);
+	} else if (s->plan.lock_away && maybe(c, s->plan.lock_away)) {
+		cut_off(c);
 	} else if (!any || k < s->plan.lock_more) {
 		if (k >= 95)
 			test_some(c);
@@ -498,6 +683,13 @@ void locking_server_down(struct client *c)
 	struct locking *k = c->locking;
 
 	k->recovers = true;
+	k->begun = k->goes = k->to_unlock = k->gone = false;
+	k->said = 0;
+	if (!k->away && !s->healed && s->plan.lock_late && maybe(c, s->plan.lock_late)) {
+		TRACE(s, c->server, "the client of owner %u stays away", k->owner);
+		s->totals.lock_away++;
+		goes_away(c, s->now + rng_below(chance(c), 3 * s->plan.lock_grace_ms * MS));
+	}
 	k->npieces = k->at = 0;
 	k->reclaims = k->fetches = false;
 	k->early = false;
@@ -506,6 +698,39 @@ void locking_server_down(struct client *c)
 	locker_recovers(s->locker, k->owner, true);
 	if (k->state == LOCKING_WAITS || k->state == LOCKING_READY)
 		k->state = LOCKING_ASKS;
+}
+
+static bool is_listed(const struct client *c)
+{
+	return nfs4r_core_has_client(c->server->core, c->server->id, owner_of(c->locking->owner).client);
+}
+
+/* Clients that are not back in time are gone. */
+static void grace_over(struct sim *s, void *arg, uint64_t generation, uint64_t b)
+{
+	struct server *v = arg;
+
+	if (!v->up || v->generation != generation)
+		return;
+	for (uint32_t i = 0; i < v->nclients; i++) {
+		struct client *c = v->clients[i];
+		struct locking *k = c->locking;
+
+		if (!k || !k->away || k->goes || k->gone)
+			continue;
+		if (is_listed(c))
+			lease_ends(c);
+		else
+			k->gone = true; /* it was said before the start */
+	}
+}
+
+void locking_server_up(struct server *v)
+{
+	struct sim *s = v->sim;
+
+	if (s->plan.lock_clients)
+		server_at(v, s->now + s->plan.lock_grace_ms * MS, grace_over, v, v->generation, 0);
 }
 
 static void begin_to_recover(struct client *c)
@@ -569,9 +794,7 @@ static void reclaim_answered(struct client *c, const struct nfs4r_op *op)
 		failed_by(s);
 		k->at++;
 	} else if (op->status == NFS4R_DENIED) {
-		TRACE(s, c->server, "owner %u hears that a lock is lost", k->owner);
-		s->totals.lock_lost++;
-		locker_lost(s->locker, s->now, k->owner, r);
+		lost(c, r);
 		k->at++;
 	} else if (op->status != NFS4R_DELAY) {
 		sim_fail(s, "S%u answers the reclaim of a lock with %s", c->server->id, nfs4r_status_str(op->status));
@@ -583,6 +806,10 @@ void locking_step(struct client *c)
 {
 	struct locking *k = c->locking;
 
+	if (k->away) {
+		be_away(c);
+		return;
+	}
 	if (k->recovers) {
 		recover(c);
 		return;
@@ -806,6 +1033,8 @@ void locking_op_done(struct client *c, const struct nfs4r_op *op)
 {
 	struct locking *k = c->locking;
 
+	if (k->away && op->type == NFS4R_OP_UNLOCK)
+		return;
 	if (k->recovers) {
 		reclaim_answered(c, op);
 		return;
@@ -940,8 +1169,34 @@ static bool waits_for_the_dead(const struct client *c)
 	return c->locking && c->locking->state == LOCKING_WAITS && tree_get(&c->server->sim->oracle, c->server->sim->lock_files[c->locking->want.file])->state == ROW_DEAD;
 }
 
+/* Until when does nobody give up the locks of @v's clients? What the others have adopted counts, since each of them goes by its own view. */
+static void look_outside(struct server *v)
+{
+	struct sim *s = v->sim;
+	struct lock_outside *o = &s->lock_outside[v->id];
+	const uint64_t grace_us = s->plan.lock_grace_ms * MS * (1000 - 2 * s->plan.drift_permille) / 1000;
+	bool is_outside = false;
+
+	for (uint32_t q = 1; q <= s->plan.servers; q++)
+		if (q != v->id && s->servers[q].up && view_members(&s->servers[q]))
+			is_outside |= !(view_members(&s->servers[q]) & NFS4R_BIT(v->id));
+	if (!is_outside)
+		*o = (struct lock_outside){ 0 };
+	else if (!o->since)
+		o->since = s->now;
+	if (!o->since || o->over || s->now < o->since + grace_us)
+		return;
+	o->over = true;
+	TRACE(s, v, "is outside for long enough: what its clients have may be lost");
+	for (uint32_t k = 0; k < v->nclients; k++)
+		if (v->clients[k]->locking)
+			locker_may_lose(s->locker, v->clients[k]->locking->owner);
+}
+
 void locking_look(struct sim *s)
 {
+	for (uint32_t i = 1; i <= s->plan.servers && s->plan.troubles; i++)
+		look_outside(&s->servers[i]);
 	for (uint32_t i = 1; i <= s->plan.servers; i++) {
 		struct server *v = &s->servers[i];
 
@@ -957,7 +1212,7 @@ void locking_look(struct sim *s)
 
 bool locking_idle(const struct client *c)
 {
-	return !c->busy && c->locking->state == LOCKING_IDLE && !has(c, UINT32_MAX) && !c->locking->opened;
+	return !c->busy && !c->locking->away && !c->locking->recovers && c->locking->state == LOCKING_IDLE && !has(c, UINT32_MAX) && !c->locking->opened;
 }
 
 void locking_blame(const struct client *c, char *buf, size_t len)
@@ -965,7 +1220,10 @@ void locking_blame(const struct client *c, char *buf, size_t len)
 	static const char *const states[] = { "?", "is idle", "asks for", "waits for", "could have", "tests", "writes", "reads", "ends" };
 	const struct locking *k = c->locking;
 
-	snprintf(buf, len, "owner %u at S%u %s %s f%u %llu..%llu%s; ", k->owner, c->server->id, states[k->state], k->want.type == LOCKER_WRITE ? "W" : "R", k->want.file,
+	snprintf(buf, len, "owner %u at S%u%s%s%s %s %s f%u %llu..%llu%s; ", k->owner, c->server->id, k->dead ? " (dead)" : k->away ? " (away)" :
+																      "",
+		 k->goes ? " (goes)" : "",
+		 k->recovers ? " recovers and" : "", states[k->state], k->want.type == LOCKER_WRITE ? "W" : "R", k->want.file,
 		 ULL(k->want.start), ULL(k->want.last), has(c, UINT32_MAX) ? " and has locks" : "");
 }
 
@@ -976,6 +1234,39 @@ struct left {
 	size_t len;
 	bool any;
 };
+
+/* Does @v, of which @arg is true, list who is not there? */
+static bool client_left(void *arg, const struct nfs4r_client_entry *k)
+{
+	struct left *l = arg;
+	struct server *v = &l->s->servers[k->server];
+
+	for (uint32_t i = 0; i < v->nclients; i++)
+		if (v->clients[i]->locking && nfs4r_client_is(&k->client, owner_of(v->clients[i]->locking->owner).client))
+			return true;
+	snprintf(l->why, l->len, "S%u has the %s in the list of S%u, and that one is not there", l->v->id, k->client.name, k->server);
+	l->any = true;
+	return false;
+}
+
+/* All have the same lists of clients: those who are there, and each who has begun. */
+static bool lists_quiet(struct sim *s, const struct server *v, char *why, size_t len)
+{
+	struct left l = { s, v, why, len, false };
+
+	for (nfs4r_server_id q = 1; q <= s->plan.servers && !l.any; q++) {
+		nfs4r_core_each_client(v->core, q, client_left, &l);
+		for (uint32_t k = 0; k < s->servers[q].nclients; k++) {
+			const struct locking *c = s->servers[q].clients[k]->locking;
+
+			if (!c || !c->begun || nfs4r_core_has_client(v->core, q, owner_of(c->owner).client) || l.any)
+				continue;
+			snprintf(why, len, "S%u does not have the client of owner %u in the list of S%u", v->id, c->owner, q);
+			l.any = true;
+		}
+	}
+	return !l.any;
+}
 
 static bool lock_left(void *arg, const struct nfs4r_core_lock *i)
 {
@@ -994,8 +1285,12 @@ bool locking_quiet(struct sim *s, char *why, size_t len)
 		struct left l = { s, v, why, len, false };
 		struct nfs4r_lock_counts n;
 
+		if (!v->up || !v->core) {
+			snprintf(why, len, "S%u is down", i);
+			return false;
+		}
 		nfs4r_core_each_lock(v->core, NULL, lock_left, &l);
-		if (l.any)
+		if (l.any || !lists_quiet(s, v, why, len))
 			return false;
 		nfs4r_core_count_locks(v->core, &n);
 		if (n.files || n.ranges || n.waiting || n.own_ranges || n.own_waiting || n.own_ready || n.returning || n.gaps) {
@@ -1025,9 +1320,10 @@ void locking_end(struct sim *s)
 void locking_print(const struct totals *t)
 {
 	printf("locks: %llu asked for, %llu granted, %llu refused, %llu waits, %llu reserved, %llu asked again, %llu given up, %llu raised or lowered, %llu tests, %llu delays, "
-	       "%llu writes and %llu reads under them, %llu clients died, %llu reclaims, %llu locks lost, %llu entries with lists\n",
+	       "%llu writes and %llu reads under them, %llu clients died, %llu reclaims, %llu locks lost, %llu entries with lists; clients: %llu begun, %llu gone, %llu away, %llu leases ended\n",
 	       ULL(t->lock_asks), ULL(t->lock_grants), ULL(t->lock_denied), ULL(t->lock_waits), ULL(t->lock_ready), ULL(t->lock_again), ULL(t->lock_cancels), ULL(t->lock_changes),
-	       ULL(t->lock_tests), ULL(t->lock_delays), ULL(t->lock_writes), ULL(t->lock_reads), ULL(t->lock_deaths), ULL(t->lock_reclaims), ULL(t->lock_lost), ULL(t->lock_lists));
+	       ULL(t->lock_tests), ULL(t->lock_delays), ULL(t->lock_writes), ULL(t->lock_reads), ULL(t->lock_deaths), ULL(t->lock_reclaims), ULL(t->lock_lost), ULL(t->lock_lists),
+	       ULL(t->lock_begins), ULL(t->lock_gone), ULL(t->lock_away), ULL(t->lock_expired));
 }
 
 const char *locking_never(const struct totals *t)

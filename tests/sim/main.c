@@ -415,6 +415,7 @@ static const struct {
 	{ F_LOCK_OLD_GRANT, "locks-restart" },
 	{ F_LOCK_NO_GAP, "locks-restart" },
 	{ F_LOCK_RECLAIM_ANY, "locks-restart" },
+	{ F_CLIENT_UNHELD, "locks-restart" },
 };
 
 /*
@@ -450,7 +451,6 @@ static const struct {
  * Nobody puts a server back here when the upgrade is being finished (t_prevents_versions.c). One is about keys of servers, and none are here (t_prevents_members.c).
  * Two are about leases that are set, and a voter that starts seldom is the one whose long grant still runs (t_prevents_settings.c).
  * What stands still ends before a run does, and then nobody waits any more (t_prevents_stuck.c).
- * The last one is about the list of a server's clients, and nobody says here which they are (t_prevents_locks.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_NOT_ACKED,
@@ -470,8 +470,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
 				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD, F_VERSION_UNKNOWN,
-				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_HUNG_WAITS,
-				      F_CLIENT_UNHELD };
+				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_HUNG_WAITS };
 
 static bool is_elsewhere(uint32_t fault)
 {

@@ -67,6 +67,14 @@ void tune_locks_hot(struct plan *p, struct rng *r)
 		p->dup = 300; /* late copies of what was asked */
 }
 
+static void listed_clients(struct plan *p, struct rng *r)
+{
+	p->lock_clients = true;
+	p->lock_deaths = rng_chance(r, 500) ? 5 : 0;
+	p->lock_away = rng_chance(r, 500) ? 5 : 0;
+	p->lock_late = rng_chance(r, 500) ? 150 : 0;
+}
+
 /* Servers restart, also several at once, and are back before anybody would remove them. */
 void tune_locks_restart(struct plan *p, struct rng *r)
 {
@@ -74,7 +82,7 @@ void tune_locks_restart(struct plan *p, struct rng *r)
 	p->crash_every_us = 300 * MS + rng_below(r, 1500 * MS);
 	p->down_for_us = 20 * MS + rng_below(r, 300 * MS);
 	p->lock_stable = true;
-	p->lock_deaths = rng_chance(r, 500) ? 5 : 0;
+	listed_clients(p, r);
 }
 
 static void locks_and_views(struct plan *p, struct rng *r)
@@ -85,6 +93,7 @@ static void locks_and_views(struct plan *p, struct rng *r)
 	p->lock_stable = true;
 	p->durability = (uint32_t)rng_range(r, NFS4R_DURABILITY_COMMIT, NFS4R_DURABILITY_MAJORITY); /* with `local` what is written may go with its primary */
 	p->seals = true;
+	listed_clients(p, r);
 }
 
 /* The same with machines, whose journals lose what was not on the disk, and for longer: members are removed. */

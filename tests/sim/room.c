@@ -133,7 +133,7 @@ static int more(const struct server *v, const struct nfs4r_entry *e, uint32_t ma
 {
 	int n = 0;
 
-	for (uint32_t i = 0; i < e->nparts; i++) {
+	for (uint32_t i = 0; i < e->nparts && mask; i++) {
 		const struct nfs4r_part *p = &e->parts[i];
 		bool is_there = tree_get(&v->tree, obj_of(v->sim, &p->oid))->state == ROW_KNOWN;
 

@@ -85,6 +85,8 @@ static void repair_over(struct server *v, bool ok)
 	}
 	ev.left = r->left;
 	ev.nleft = r->nleft;
+	ev.clients = r->clients;
+	ev.nclients = r->list ? 0 : r->nclients;
 	v->sim->totals.repairs_failed += !ok;
 	for (struct simop *so = v->ops; so && ok && r->all; so = so->next)
 		so->skipped = true;
@@ -189,6 +191,22 @@ static bool fetch(struct server *v, uint32_t obj)
 	return true;
 }
 
+static bool copy_client(void *arg, const struct nfs4r_client_entry *k)
+{
+	struct repair *r = arg;
+
+	r->clients = realloc(r->clients, (r->nclients + 1) * sizeof(*r->clients));
+	r->clients[r->nclients++] = *k;
+	return true;
+}
+
+static void copy_clients(struct repair *r, const struct nfs4r_core *from)
+{
+	r->nclients = 0;
+	for (nfs4r_server_id q = 1; q <= SERVERS_MAX; q++)
+		nfs4r_core_each_client(from, q, copy_client, r);
+}
+
 /* What was asked for last time is here now; ask for the next. */
 static void repair_step(struct sim *s, void *arg, uint64_t generation, uint64_t number)
 {
@@ -208,6 +226,7 @@ static void repair_step(struct sim *s, void *arg, uint64_t generation, uint64_t 
 	if (!r->told) {
 		r->told = true;
 		memcpy(r->positions, s->servers[r->to].applied, sizeof(r->positions));
+		copy_clients(r, s->servers[r->to].core);
 	}
 	if (r->fetched && r->row.state == ROW_KNOWN && tree_get(&v->tree, r->all ? r->at : r->objs[r->at])->state != ROW_KNOWN && room_lacks_for(v, 1)) {
 		repair_drop(v);
@@ -256,7 +275,7 @@ static void add_beyond(struct server *v, const struct nfs4r_seal *seal)
 
 	for (uint32_t i = 0; i < k->n; i++)
 		for (uint32_t p = 0; p < k->e[i]->nparts; p++)
-			if (k->e[i]->lsn > seal->lsn && k->e[i]->lsn <= last_of(seal->lsn))
+			if (k->e[i]->lsn > seal->lsn && k->e[i]->lsn <= last_of(seal->lsn) && k->e[i]->op != NFS4R_OP_CLIENT)
 				add_obj(&v->repair, obj_of(v->sim, &k->e[i]->parts[p].oid));
 }
 

@@ -378,11 +378,13 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		repair_begin(v, nfs4r_act_repair(a));
 		break;
 	case NFS4R_ACT_SERVERS: /* links are there to all the time */
-	case NFS4R_ACT_CLIENT: /* nobody asks */
 	case NFS4R_ACT_RECHECK_READS: /* a READ under way is answered by its owner, which is as good */
 		break;
 	case NFS4R_ACT_QUORUM_DURABLE:
 		commit_quorum_durable(v, nfs4r_act_quorum_durable(a)->wait_id);
+		break;
+	case NFS4R_ACT_CLIENT:
+		locking_client_said(v, nfs4r_act_client(a)->wait_id, nfs4r_act_client(a)->status);
 		break;
 	case NFS4R_ACT_LOCK_READY:
 		locking_ready(v, nfs4r_act_lock_ready(a));
@@ -556,6 +558,12 @@ static void set_timer(struct server *v, uint64_t next_ms)
 	server_at(v, v->timer_at, tick, v, v->generation, v->timer_at);
 }
 
+/* Names of starts say nothing of their order. In modes without locks they are numbers: so traces of old seeds stay what they are. */
+uint64_t server_start_name(const struct server *v)
+{
+	return v->sim->plan.lockers ? UINT64_C(0x9e3779b97f4a7c15) * v->inc ^ v->id : v->inc;
+}
+
 void server_peer(struct server *v, nfs4r_server_id peer, uint64_t epoch)
 {
 	struct sim *s = v->sim;
@@ -576,8 +584,9 @@ void server_peer(struct server *v, nfs4r_server_id peer, uint64_t epoch)
 		return;
 	v->peer_epoch[peer] = epoch;
 	ev.type = NFS4R_EV_PEER_UP;
-	ev.peer_inc = v->peer_inc[peer] = s->servers[peer].inc;
-	TRACE(s, v, "peer S%u up, incarnation %llu", peer, (unsigned long long)ev.peer_inc);
+	v->peer_inc[peer] = s->servers[peer].inc;
+	ev.peer_inc = server_start_name(&s->servers[peer]);
+	TRACE(s, v, "peer S%u up, incarnation %llu", peer, (unsigned long long)v->peer_inc[peer]);
 	server_step(v, &ev);
 }
 
@@ -700,5 +709,6 @@ void server_fini(struct server *v)
 		kept_fini(&v->kept[log]);
 	free(v->repair.objs);
 	free(v->repair.left);
+	free(v->repair.clients);
 	tree_fini(&v->tree);
 }

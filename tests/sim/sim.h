@@ -117,6 +117,8 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t lock_more; /* per cent of these in which one that has locks asks for more */
 	uint32_t lock_reserve_ms, lock_grace_ms; /* of the core */
 	bool lock_stable; /* writes are stable */
+	bool lock_clients; /* clients are listed (locks 7): they begin, end, lose their leases */
+	uint32_t lock_away, lock_late; /* per mille: of the moments, the client is cut off from its server for a while; of the restarts, it does not come back in time */
 	uint32_t late; /* per mille of the entries that are sent: their bytes are read back then; others' entries always are, unless 0 */
 };
 
@@ -326,6 +328,8 @@ struct repair { /* seal.c */
 	bool fetched;
 	struct row row; /* of the source's tree, on its way */
 	nfs4r_lsn positions[SERVERS_MAX + 1];
+	uint32_t nclients; /* of all servers, as the source had them when it said its positions */
+	struct nfs4r_client_entry *clients;
 };
 
 #define POLICY_ASKED_MAX 32
@@ -446,7 +450,7 @@ struct totals {
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
 	uint64_t no_room, filled, crowded; /* operations that were refused for lack of room; disks that something else filled; entries that found no room */
 	uint64_t lock_asks, lock_grants, lock_denied, lock_waits, lock_ready, lock_again, lock_cancels, lock_changes, lock_tests, lock_delays, lock_writes, lock_reads, lock_deaths,
-		lock_lists, lock_reclaims, lock_lost; /* locking.c */
+		lock_lists, lock_reclaims, lock_lost, lock_begins, lock_gone, lock_away, lock_expired, lock_fenced, lock_moves; /* locking.c */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
 
@@ -508,6 +512,11 @@ struct sim {
 	struct locker *locker; /* NULL: nobody locks */
 	uint32_t nlock_files, lock_files[LOCKER_FILES]; /* objects, by the checker's number */
 	uint32_t nlock_owners;
+	uint64_t lock_client_waits; /* EV_CLIENT: numbers */
+	struct lock_outside { /* locking.c: by the views that the others have adopted */
+		uint64_t since; /* world time; 0: it is in all of them */
+		bool over; /* for so long that what its clients have may be lost */
+	} lock_outside[SERVERS_MAX + 1];
 };
 
 /* ---- sim.c ------------------------------------------------------------------------------ */
@@ -555,6 +564,7 @@ void server_peer(struct server *v, nfs4r_server_id peer, uint64_t epoch); /* con
 void clock_init(struct server *v);
 void clock_reboot(struct server *v);
 uint64_t clock_true_ms(const struct server *v); /* what it shows */
+uint64_t server_start_name(const struct server *v); /* peer_inc of the core */
 uint64_t clock_ms(const struct server *v); /* what the server goes by: it may have looked before a stop */
 uint64_t clock_world(const struct server *v, uint64_t ms); /* when it shows @ms */
 bool clock_held(struct sim *s, const struct event *e); /* its server is stopped: kept for later */
@@ -753,6 +763,8 @@ void locking_begin(struct sim *s);
 void locking_step(struct client *c);
 void locking_op_done(struct client *c, const struct nfs4r_op *op);
 void locking_server_down(struct client *c);
+void locking_server_up(struct server *v);
+void locking_client_said(struct server *v, uint64_t wait_id, enum nfs4r_status st);
 void locking_read_done(struct client *c, const struct nfs4r_read *r);
 void locking_ready(struct server *v, const struct nfs4r_act_lock_note *a);
 void locking_again(struct server *v, const struct nfs4r_act_lock_note *a);

@@ -9,6 +9,18 @@
 
 /* ---- tree port ------------------------------------------------------------------- */
 
+/* What entries name that begin or end a client (base/client.h): no object. */
+static bool is_client_list(const struct sim *s, const struct nfs4r_oid *oid)
+{
+	for (nfs4r_server_id q = 1; s->plan.lockers && q <= s->plan.servers; q++) {
+		struct nfs4r_oid list = nfs4r_client_list_oid(q);
+
+		if (nfs4r_oid_eq(oid, &list))
+			return true;
+	}
+	return false;
+}
+
 static void port_facts(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_facts *out)
 {
 	struct server *v = ctx;
@@ -20,6 +32,10 @@ static void port_facts(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_fact
 		return;
 	}
 	memset(out, 0, sizeof(*out));
+	if (is_client_list(v->sim, oid)) {
+		out->known = NFS4R_DEAD;
+		return;
+	}
 	out->known = r->state == ROW_KNOWN ? NFS4R_KNOWN : r->state == ROW_DEAD ? NFS4R_DEAD :
 										  NFS4R_NOT_YET;
 	if (r->state == ROW_NONE && v->sim->objs[obj].lost)
@@ -310,7 +326,8 @@ static void make_core(struct server *v)
 	cfg.abandon_ms = s->plan.abandon_ms;
 	if (s->plan.lockers) {
 		cfg.protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_LOCKS, NFS4R_PROTOCOL_LOCKS };
-		cfg.peer_inc = v->inc; /* as server_peer() tells it */
+		cfg.disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_LOCKS, NFS4R_DISK_FORMAT_LOCKS };
+		cfg.peer_inc = server_start_name(v);
 		cfg.lock_reserve_ms = s->plan.lock_reserve_ms;
 		cfg.lock_grace_ms = s->plan.lock_grace_ms;
 	}
@@ -388,6 +405,7 @@ void server_start(struct server *v)
 		room_start(v);
 	if (!v->up)
 		return;
+	locking_server_up(v);
 	server_at(v, s->now + rng_time(&s->rng, s->plan.checkpoint_us), periodic_checkpoint, v, v->generation, 0);
 	for (nfs4r_server_id q = 1; q <= s->plan.servers; q++)
 		if (q != v->id)

@@ -112,10 +112,95 @@ static void a_lock_of_who_cannot_serve_may_be_given_away(void **state)
 
 	locker_granted(l, 2, 1, WRITES(0, 15));
 	locker_serves(l, 1, false);
+	locker_may_lose(l, 1);
 	locker_granted(l, 3, 3, WRITES(4, 7));
 	locker_lost(l, 4, 1, WRITES(0, 15));
 	locker_serves(l, 1, true);
 	is_good(l);
+}
+
+static void a_lock_that_can_be_reclaimed_is_nobody_elses(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, WRITES(0, 15));
+	locker_serves(l, 1, false);
+	locker_granted(l, 3, 3, READS(4, 7));
+	is_refused(l, "owner 3 at S2 is granted R f0 4..7, of which owner 1 at S1 may reclaim byte 4");
+}
+
+static void a_reservation_over_what_can_be_reclaimed_is_refused(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, READS(0, 15));
+	locker_recovers(l, 1, true);
+	locker_reserved(l, 3, 3, READS(0, 15)); /* both can have that */
+	assert_null(locker_failure(l));
+	locker_reserved(l, 4, 2, WRITES(15, 15));
+	is_refused(l, "owner 2 at S1 has reserved W f0 15..15, of which owner 1 at S1 may reclaim byte 15");
+}
+
+static void a_loss_without_a_cause_is_refused(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, WRITES(0, 15));
+	locker_recovers(l, 1, true);
+	locker_lost(l, 3, 1, WRITES(8, 15));
+	is_refused(l, "owner 1 at S1 loses W f0 8..15, and byte 8 is still its own");
+}
+
+static void the_cause_of_a_loss_is_of_one_owner(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, READS(0, 15));
+	locker_granted(l, 3, 2, READS(0, 15));
+	locker_recovers(l, 1, true);
+	locker_recovers(l, 2, true);
+	locker_may_lose(l, 1);
+	locker_lost(l, 4, 1, READS(0, 15));
+	assert_null(locker_failure(l));
+	locker_lost(l, 5, 2, READS(0, 15));
+	is_refused(l, "owner 2 at S1 loses R f0 0..15, and byte 0 is still its own");
+}
+
+static void what_is_granted_after_the_cause_is_not_lost_by_it(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, WRITES(0, 15));
+	locker_may_lose(l, 1);
+	locker_granted(l, 3, 1, WRITES(8, 15));
+	locker_serves(l, 1, false);
+	locker_granted(l, 4, 3, WRITES(0, 7));
+	assert_null(locker_failure(l));
+	locker_granted(l, 5, 3, WRITES(8, 8));
+	is_refused(l, "of which owner 1 at S1 may reclaim byte 8");
+}
+
+static void what_is_reclaimed_after_the_cause_is_not_lost_by_it(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, WRITES(0, 15));
+	locker_recovers(l, 1, true);
+	locker_may_lose(l, 1);
+	locker_reclaimed(l, 3, 1, WRITES(0, 15));
+	locker_lost(l, 4, 1, WRITES(0, 15));
+	is_refused(l, "loses W f0 0..15");
+}
+
+static void who_moves_takes_its_locks_along(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, WRITES(0, 15));
+	locker_serves(l, 1, false);
+	locker_owner(l, 1, 2);
+	locker_granted(l, 3, 3, WRITES(0, 0));
+	is_refused(l, "of which owner 1 at S2 has byte 0");
 }
 
 static void a_loss_that_is_not_heard_is_refused(void **state)
@@ -124,6 +209,7 @@ static void a_loss_that_is_not_heard_is_refused(void **state)
 
 	locker_granted(l, 2, 1, WRITES(0, 15));
 	locker_serves(l, 1, false);
+	locker_may_lose(l, 1);
 	locker_granted(l, 3, 3, WRITES(4, 7));
 	locker_unlocks(l, 4, 3, WRITES(4, 7)); /* nobody has it any more; that somebody was in counts */
 	assert_null(locker_failure(l));
@@ -137,6 +223,7 @@ static void half_a_loss_heard_is_refused(void **state)
 
 	locker_granted(l, 2, 1, WRITES(0, 15));
 	locker_serves(l, 1, false);
+	locker_may_lose(l, 1);
 	locker_granted(l, 3, 3, WRITES(4, 7));
 	locker_lost(l, 4, 1, WRITES(0, 6));
 	locker_serves(l, 1, true);
@@ -203,6 +290,7 @@ static void a_write_under_a_lost_lock_is_refused(void **state)
 	locker_granted(l, 2, 1, WRITES(0, 3));
 	locker_write_begins(l, 1, 0, 0, 1, 5);
 	locker_serves(l, 1, false);
+	locker_may_lose(l, 1);
 	locker_granted(l, 3, 3, WRITES(0, 3));
 	locker_write_ends(l, 1, 0, 0, 1, 5, true);
 	is_refused(l, "somebody else has locked since");
@@ -393,6 +481,7 @@ static void who_recovers_can_use_nothing(void **state)
 
 	locker_granted(l, 2, 1, WRITES(0, 15));
 	locker_recovers(l, 1, true);
+	locker_may_lose(l, 1);
 	locker_granted(l, 3, 3, WRITES(4, 7));
 	locker_lost(l, 4, 1, WRITES(0, 15));
 	locker_recovers(l, 1, false);
@@ -418,6 +507,7 @@ static void a_reclaim_of_what_was_given_away_is_refused(void **state)
 
 	locker_granted(l, 2, 1, WRITES(0, 15));
 	locker_recovers(l, 1, true);
+	locker_may_lose(l, 1);
 	locker_granted(l, 3, 3, WRITES(4, 7));
 	locker_unlocks(l, 4, 3, WRITES(4, 7));
 	locker_reclaimed(l, 5, 1, WRITES(0, 15));
@@ -430,6 +520,7 @@ static void who_goes_on_without_a_reclaim_is_found(void **state)
 
 	locker_granted(l, 2, 1, WRITES(0, 15));
 	locker_recovers(l, 1, true);
+	locker_may_lose(l, 1);
 	locker_granted(l, 3, 3, WRITES(4, 7));
 	locker_recovers(l, 1, false);
 	is_refused(l, "has not heard of the loss");
@@ -474,6 +565,13 @@ int main(void)
 		cmocka_unit_test(a_raise_over_another_reader_is_refused),
 		cmocka_unit_test(a_lowered_lock_lets_readers_in),
 		cmocka_unit_test(a_lock_of_who_cannot_serve_may_be_given_away),
+		cmocka_unit_test(a_lock_that_can_be_reclaimed_is_nobody_elses),
+		cmocka_unit_test(a_reservation_over_what_can_be_reclaimed_is_refused),
+		cmocka_unit_test(a_loss_without_a_cause_is_refused),
+		cmocka_unit_test(the_cause_of_a_loss_is_of_one_owner),
+		cmocka_unit_test(what_is_granted_after_the_cause_is_not_lost_by_it),
+		cmocka_unit_test(what_is_reclaimed_after_the_cause_is_not_lost_by_it),
+		cmocka_unit_test(who_moves_takes_its_locks_along),
 		cmocka_unit_test(a_loss_that_is_not_heard_is_refused),
 		cmocka_unit_test(half_a_loss_heard_is_refused),
 		cmocka_unit_test(who_was_only_away_keeps_its_lock),

@@ -294,9 +294,12 @@ const char *tree_apply(struct sim *s, struct tree *t, const struct nfs4r_entry *
 
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		const struct nfs4r_part *p = &e->parts[i];
-		uint32_t obj = obj_of(s, &p->oid);
+		uint32_t obj;
 		struct row *r;
 
+		if (p->effect == NFS4R_EFF_CLIENT) /* of no object */
+			continue;
+		obj = obj_of(s, &p->oid);
 		/* obj_of() of names and parents may not move rows, but tree_row() may: look it up here. */
 		r = tree_row(t, obj);
 		if (r->state == ROW_DEAD || r->version >= p->after) {
