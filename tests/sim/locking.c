@@ -10,7 +10,8 @@
  * too: then everything is unlocked in their place, and a new client with another name comes.
  *
  * With plan.lock_clients every server lists its clients (locks 7), as the module does. A client begins before its first lock. It may be cut off from its server for a while: then its lease may end, the server
- * says that it is gone, and when that is held gives back what it had; the client hears of the loss when it is back. It may come back too late after a restart, and the server says that it is gone.
+ * says that it is gone, and when that is held gives back what it had; the client hears of the loss when it is back. After a restart of its server, and after FENCE, it reclaims what it had and says that it
+ * has done with that. It may come back too late for that, and the core says that it is gone.
  *
  * All chance comes from a stream of its own: modes without locks draw nothing for it.
  */
@@ -50,8 +51,9 @@ struct locking {
 	uint64_t patience_until, asks_again_at;
 	uint32_t word;
 	uint32_t opened, closing; /* set of files; the one whose CLOSE is under way */
-	/* Its server forgot everything; what it has is reclaimed first, piece by piece, and the state is that of before. */
+	/* Its server forgot everything, or has fenced it; what it has is reclaimed first, piece by piece, and the state is that of before. */
 	bool recovers, reclaims; /* a reclaim is under way, or to be sent again */
+	bool fenced; /* an operation is under way that it asked for before it was fenced: it does not hear the answer */
 	uint32_t npieces, at;
 	struct locker_range pieces[PIECES_MAX];
 };
@@ -152,6 +154,22 @@ static void say_client(struct client *c, bool begins)
 	k->said = ++v->sim->lock_client_waits;
 	k->says_gone = !begins;
 	server_step(v, &(struct nfs4r_event){ .type = NFS4R_EV_CLIENT, .wait_id = k->said, .client = &who, .ok = begins });
+}
+
+/* It has asked for all that it wants back. */
+static void say_reclaimed(struct client *c)
+{
+	struct nfs4r_client who = { .minor = 1 };
+
+	if (!c->server->sim->plan.lock_clients)
+		return;
+	memcpy(who.id, owner_of(c->locking->owner).client, sizeof(who.id));
+	server_step(c->server, &(struct nfs4r_event){ .type = NFS4R_EV_CLIENT_RECLAIMED, .client = &who });
+}
+
+static bool is_listed(const struct client *c)
+{
+	return nfs4r_core_has_client(c->server->core, c->server->id, owner_of(c->locking->owner).client);
 }
 
 static void ask(struct client *c)
@@ -544,7 +562,8 @@ static void lost_all(struct client *c)
 /* What is done in the place of a client that is away; it is back, perhaps. */
 static void be_away(struct client *c)
 {
-	struct sim *s = c->server->sim;
+	struct server *v = c->server;
+	struct sim *s = v->sim;
 	struct locking *k = c->locking;
 
 	if (k->said)
@@ -559,6 +578,7 @@ static void be_away(struct client *c)
 		k->goes = k->to_unlock = false;
 		k->gone = true;
 	}
+	k->gone |= k->dead && v->ready && !is_listed(c); /* the core has said it, after a start */
 	if (k->dead && k->gone) {
 		close_all(c);
 		k->away = k->dead = k->gone = k->begun = k->recovers = false;
@@ -677,14 +697,13 @@ static void wait_on(struct client *c)
 
 /* ---- its server starts again ---- */
 
-void locking_server_down(struct client *c)
+/* Its server knows nothing of its locks any more. */
+static void has_to_recover(struct client *c)
 {
 	struct sim *s = c->server->sim;
 	struct locking *k = c->locking;
 
 	k->recovers = true;
-	k->begun = k->goes = k->to_unlock = k->gone = false;
-	k->said = 0;
 	if (!k->away && !s->healed && s->plan.lock_late && maybe(c, s->plan.lock_late)) {
 		TRACE(s, c->server, "the client of owner %u stays away", k->owner);
 		s->totals.lock_away++;
@@ -700,12 +719,22 @@ void locking_server_down(struct client *c)
 		k->state = LOCKING_ASKS;
 }
 
-static bool is_listed(const struct client *c)
+void locking_server_down(struct client *c)
 {
-	return nfs4r_core_has_client(c->server->core, c->server->id, owner_of(c->locking->owner).client);
+	struct locking *k = c->locking;
+
+	k->begun = k->goes = k->to_unlock = k->gone = k->fenced = false;
+	k->said = 0;
+	has_to_recover(c);
 }
 
-/* Clients that are not back in time are gone. */
+/* Lock_Grace by the fastest clock. */
+static uint64_t grace_us(const struct sim *s)
+{
+	return s->plan.lock_grace_ms * MS * 1000 / (1000 + s->plan.drift_permille);
+}
+
+/* The core says of those that are not back in time that they are gone. */
 static void grace_over(struct sim *s, void *arg, uint64_t generation, uint64_t b)
 {
 	struct server *v = arg;
@@ -713,15 +742,12 @@ static void grace_over(struct sim *s, void *arg, uint64_t generation, uint64_t b
 	if (!v->up || v->generation != generation)
 		return;
 	for (uint32_t i = 0; i < v->nclients; i++) {
-		struct client *c = v->clients[i];
-		struct locking *k = c->locking;
+		struct locking *k = v->clients[i]->locking;
 
-		if (!k || !k->away || k->goes || k->gone)
-			continue;
-		if (is_listed(c))
-			lease_ends(c);
-		else
-			k->gone = true; /* it was said before the start */
+		if (k && k->recovers && !k->reclaims) {
+			TRACE(s, v, "the client of owner %u is not back", k->owner);
+			locker_may_lose(s->locker, k->owner);
+		}
 	}
 }
 
@@ -729,8 +755,37 @@ void locking_server_up(struct server *v)
 {
 	struct sim *s = v->sim;
 
-	if (s->plan.lock_clients)
-		server_at(v, s->now + s->plan.lock_grace_ms * MS, grace_over, v, v->generation, 0);
+	if (s->plan.lock_clients) /* not later than by the clock of the server */
+		server_at(v, s->now + grace_us(s), grace_over, v, v->generation, 0);
+}
+
+/* It was outside the view: its clients get new sessions, and reclaim. */
+void locking_fence(struct server *v, const struct nfs4r_act_fence *a)
+{
+	struct sim *s = v->sim;
+
+	TRACE(s, v, "fences its clients, %u have lost all", a->nlost);
+	s->totals.lock_fenced++;
+	for (uint32_t i = 0; i < v->nclients; i++) {
+		struct client *c = v->clients[i];
+		struct locking *k = c->locking;
+		bool all = false;
+
+		if (!k)
+			continue;
+		for (uint32_t l = 0; l < a->nlost; l++)
+			all |= !memcmp(a->lost[l], owner_of(k->owner).client, sizeof(a->lost[l]));
+		k->begun = is_listed(c);
+		k->fenced |= c->busy;
+		has_to_recover(c);
+		if (all && k->away)
+			k->gone = true;
+		else if (all)
+			lost_all(c);
+		if (!c->busy && !k->said)
+			client_wake_in(c, rng_below(chance(c), 100 * MS));
+	}
+	locking_server_up(v);
 }
 
 static void begin_to_recover(struct client *c)
@@ -763,6 +818,7 @@ static void recovered(struct client *c)
 		idle(c);
 	else
 		think(c);
+	say_reclaimed(c); /* the last: the server may end in this step */
 }
 
 static void recover(struct client *c)
@@ -1028,6 +1084,24 @@ static void write_answered(struct client *c, const struct nfs4r_op *op)
 	idle(c);
 }
 
+/* The answer goes to a session that is no more. What was written may be there all the same. */
+static void answered_before(struct client *c, const struct nfs4r_op *op)
+{
+	struct sim *s = c->server->sim;
+	struct locking *k = c->locking;
+
+	k->fenced = false;
+	if (op->type == NFS4R_OP_LOCK && op->status != NFS4R_DELAY)
+		sim_fail(s, "S%u has fenced owner %u, and answers the lock that it had asked for before with %s", c->server->id, k->owner, nfs4r_status_str(op->status));
+	if (op->type == NFS4R_OP_CLOSE && op->status == NFS4R_OK)
+		opens(c, k->closing, false);
+	if (op->type == NFS4R_OP_LOCK_TEST)
+		locker_tested(s->locker, k->owner, false);
+	if (k->state == LOCKING_TESTS || k->state == LOCKING_ENDS)
+		k->state = LOCKING_IDLE;
+	again_soon(c);
+}
+
 /* Within a step: what the client does about it comes later. */
 void locking_op_done(struct client *c, const struct nfs4r_op *op)
 {
@@ -1035,6 +1109,10 @@ void locking_op_done(struct client *c, const struct nfs4r_op *op)
 
 	if (k->away && op->type == NFS4R_OP_UNLOCK)
 		return;
+	if (k->fenced) {
+		answered_before(c, op);
+		return;
+	}
 	if (k->recovers) {
 		reclaim_answered(c, op);
 		return;
@@ -1067,11 +1145,12 @@ void locking_read_done(struct client *c, const struct nfs4r_read *r)
 	struct locking *k = c->locking;
 	uint32_t words[LOCKER_WORDS], first = (uint32_t)k->want.start / 4, n = (uint32_t)(k->want.last + 1 - k->want.start) / 4;
 
-	if (r->status == NFS4R_OK && r->data) {
+	if (r->status == NFS4R_OK && r->data && !k->fenced) {
 		memcpy(words, r->data->data + k->want.start, n * 4);
 		locker_reads(s->locker, k->owner, k->want.file, first, n, words);
 		failed_by(s);
 	}
+	k->fenced = false;
 	idle(c);
 }
 
@@ -1174,7 +1253,6 @@ static void look_outside(struct server *v)
 {
 	struct sim *s = v->sim;
 	struct lock_outside *o = &s->lock_outside[v->id];
-	const uint64_t grace_us = s->plan.lock_grace_ms * MS * (1000 - 2 * s->plan.drift_permille) / 1000;
 	bool is_outside = false;
 
 	for (uint32_t q = 1; q <= s->plan.servers; q++)
@@ -1184,7 +1262,7 @@ static void look_outside(struct server *v)
 		*o = (struct lock_outside){ 0 };
 	else if (!o->since)
 		o->since = s->now;
-	if (!o->since || o->over || s->now < o->since + grace_us)
+	if (!o->since || o->over || s->now < o->since + grace_us(s))
 		return;
 	o->over = true;
 	TRACE(s, v, "is outside for long enough: what its clients have may be lost");
@@ -1320,10 +1398,10 @@ void locking_end(struct sim *s)
 void locking_print(const struct totals *t)
 {
 	printf("locks: %llu asked for, %llu granted, %llu refused, %llu waits, %llu reserved, %llu asked again, %llu given up, %llu raised or lowered, %llu tests, %llu delays, "
-	       "%llu writes and %llu reads under them, %llu clients died, %llu reclaims, %llu locks lost, %llu entries with lists; clients: %llu begun, %llu gone, %llu away, %llu leases ended\n",
+	       "%llu writes and %llu reads under them, %llu clients died, %llu reclaims, %llu locks lost, %llu entries with lists; clients: %llu begun, %llu gone, %llu away, %llu leases ended, %llu fences\n",
 	       ULL(t->lock_asks), ULL(t->lock_grants), ULL(t->lock_denied), ULL(t->lock_waits), ULL(t->lock_ready), ULL(t->lock_again), ULL(t->lock_cancels), ULL(t->lock_changes),
 	       ULL(t->lock_tests), ULL(t->lock_delays), ULL(t->lock_writes), ULL(t->lock_reads), ULL(t->lock_deaths), ULL(t->lock_reclaims), ULL(t->lock_lost), ULL(t->lock_lists),
-	       ULL(t->lock_begins), ULL(t->lock_gone), ULL(t->lock_away), ULL(t->lock_expired));
+	       ULL(t->lock_begins), ULL(t->lock_gone), ULL(t->lock_away), ULL(t->lock_expired), ULL(t->lock_fenced));
 }
 
 const char *locking_never(const struct totals *t)

@@ -583,9 +583,10 @@ const struct mode named_modes[] = {
 	{ "locks", LOCKS_TREE, LOCKS_TEXT, tune_locks, "clients lock ranges of few files, which are controlled here and there" },
 	{ "locks-hot", "D/ D/f D/g", "A*: chmod f; wait 900\nB*: chmod g; wait 700; chmod f; wait 1500\n", tune_locks_hot, "many owners, two files" },
 	{ "locks-deep", LOCKS_DEEP_TREE, LOCKS_DEEP_TEXT, tune_locks_deep, "many locked files below directories whose deep control comes and goes" },
-	{ "locks-restart", LOCKS_TREE, LOCKS_TEXT, tune_locks_restart, "servers restart, and their clients reclaim: more than the core can yet" },
-	{ "locks-power", LOCKS_TREE, LOCKS_TEXT, tune_locks_power, "machines crash, and members are removed: the same" },
-	{ "locks-cut", LOCKS_TREE, LOCKS_TEXT, tune_locks_cut, "servers are cut off or stopped, and come back: the same" },
+	{ "locks-restart", LOCKS_TREE, LOCKS_TEXT, tune_locks_restart, "servers restart, and their clients reclaim, or do not come back" },
+	{ "locks-power", LOCKS_TREE, LOCKS_TEXT, tune_locks_power, "the same, machines crash, and members are removed" },
+	{ "locks-cut", LOCKS_TREE, LOCKS_TEXT, tune_locks_cut, "servers are cut off or stopped, removed, and come back" },
+	{ "locks-storm", LOCKS_TREE, LOCKS_TEXT, tune_locks_storm, "all of these in quick succession" },
 };
 const uint32_t nnamed_modes = sizeof(named_modes) / sizeof(named_modes[0]);
 

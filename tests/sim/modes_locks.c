@@ -22,6 +22,10 @@ void draw_locks(struct plan *p)
 	p->lock_grace_ms = 1500 + (uint32_t)rng_below(&r, 2000); /* clients come back within a second */
 	if (!p->lock_files)
 		p->lock_files = LOCKER_FILES;
+	if (p->troubles && rng_chance(&r, 500)) /* over while a server is outside, or before its clients are back */
+		p->lock_grace_ms = 100 + (uint32_t)rng_below(&r, 900);
+	if (p->troubles && rng_chance(&r, 300))
+		p->trouble_for_us += 2 * p->lock_grace_ms * MS;
 }
 
 static void some_faults(struct plan *p, struct rng *r)
@@ -112,6 +116,26 @@ void tune_locks_cut(struct plan *p, struct rng *r)
 {
 	locks_and_views(p, r);
 	p->troubles = TROUBLE(TROUBLE_CUT) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_SPLIT) | TROUBLE(TROUBLE_DEAF) | TROUBLE(TROUBLE_STOP);
+}
+
+/* Everything, and the next trouble before the last one is settled. */
+void tune_locks_storm(struct plan *p, struct rng *r)
+{
+	static const uint32_t all = TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_SENT) | TROUBLE(TROUBLE_ALL) | TROUBLE(TROUBLE_CUT) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_SPLIT) |
+		TROUBLE(TROUBLE_DEAF) | TROUBLE(TROUBLE_STOP);
+
+	locks_and_views(p, r);
+	p->troubles = all;
+	p->crash_every_us = rng_chance(r, 500) ? 500 * MS + rng_below(r, 2500 * MS) : 0;
+	p->down_for_us = 20 * MS + rng_below(r, 500 * MS);
+	p->machine_crash = 300;
+	p->sync_us = 1 * MS + rng_below(r, 20 * MS);
+	p->lockers = 2 + (uint32_t)rng_below(r, 3);
+	p->lock_deaths = 5;
+	p->lock_away = 5;
+	p->lock_late = 150;
+	if (rng_chance(r, 500))
+		p->lock_files = 2; /* in one another's way */
 }
 
 void tune_locks_deep(struct plan *p, struct rng *r)

@@ -386,6 +386,9 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 	case NFS4R_ACT_CLIENT:
 		locking_client_said(v, nfs4r_act_client(a)->wait_id, nfs4r_act_client(a)->status);
 		break;
+	case NFS4R_ACT_FENCE:
+		locking_fence(v, nfs4r_act_fence(a));
+		break;
 	case NFS4R_ACT_LOCK_READY:
 		locking_ready(v, nfs4r_act_lock_ready(a));
 		break;

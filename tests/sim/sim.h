@@ -764,6 +764,7 @@ void locking_step(struct client *c);
 void locking_op_done(struct client *c, const struct nfs4r_op *op);
 void locking_server_down(struct client *c);
 void locking_server_up(struct server *v);
+void locking_fence(struct server *v, const struct nfs4r_act_fence *a);
 void locking_client_said(struct server *v, uint64_t wait_id, enum nfs4r_status st);
 void locking_read_done(struct client *c, const struct nfs4r_read *r);
 void locking_ready(struct server *v, const struct nfs4r_act_lock_note *a);
@@ -844,6 +845,7 @@ void tune_locks_deep(struct plan *p, struct rng *r);
 void tune_locks_restart(struct plan *p, struct rng *r);
 void tune_locks_power(struct plan *p, struct rng *r);
 void tune_locks_cut(struct plan *p, struct rng *r);
+void tune_locks_storm(struct plan *p, struct rng *r);
 /* modes_store.c */
 extern const struct mode named_modes[];
 extern const uint32_t nnamed_modes;
