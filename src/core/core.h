@@ -197,8 +197,8 @@ enum nfs4r_event_type {
 	NFS4R_EV_ACCEPTED = 22, /* num: answer to the action ACCEPTED */
 	NFS4R_EV_SYNCED = 23, /* num: answer to the action SYNC */
 	NFS4R_EV_CLIENT_RECLAIMED = 35, /* client (only `id` counts): a client of this server has asked for all locks that it wants back, after a start or FENCE, or has nothing to ask for. What
-					 * it had before and has not asked for is given up everywhere (locks 12). No answer. One that has not said so, or is not in the list, is
-					 * gone `lock_grace_ms` after the start, or FENCE */
+					 * it had before and has not asked for is given up everywhere (locks 12). No answer. One that has asked for nothing again is gone `lock_grace_ms` after the
+					 * start, or FENCE; one that has asked is waited for, until it says this or is gone (CLIENT) */
 	NFS4R_EV_OWNER_VERSION = 25, /* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
 				 * needed only when the own copy is older (control 6.9). version 0: it said NOT_PRIMARY */
 	NFS4R_EV_SPACE = 27, /* space, limits, remarks, stable[]: the room that this server has (log 4.12), measured after it had applied every log up to stable[],

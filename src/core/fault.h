@@ -233,6 +233,7 @@
 	X(F_LOCK_RECLAIM_ANY, "locks 12", "a lock is given back to a client that has lost it") \
 	X(F_LOCK_NUMBERS_ANEW, "locks 4", "a server that started anew numbers lock requests from the beginning") \
 	X(F_LOCK_GONE_ANY, "locks 7", "an entry that says that a client is gone takes away what it got since") \
+	X(F_LOCK_GONE_BACK, "locks 12", "a client that has not reclaimed everything in time is gone")                        \
 	X(F_LOCK_RECLAIM_NEW, "locks 12", "a client that is in no list gets a lock back") \
 	X(F_LOCK_NOT_COMPLETED, "locks 12", "what a client has not reclaimed stays locked") \
 	X(F_LOCK_ORPHANS_AT_ONCE, "locks 13", "locks of a server that is outside are given up at once") \

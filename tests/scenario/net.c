@@ -797,6 +797,14 @@ void net_client(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4
 	work(n, s);
 }
 
+void net_client_reclaimed(struct net *n, nfs4r_server_id s, const struct nfs4r_client *client)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_CLIENT_RECLAIMED, .client = client };
+
+	step(n, s, &ev);
+	work(n, s);
+}
+
 void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bool open)
 {
 	struct nfs4r_event ev = { .type = open ? NFS4R_EV_OPENED : NFS4R_EV_CLOSED, .oid = *f };

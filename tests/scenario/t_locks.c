@@ -63,6 +63,24 @@ static struct nfs4r_lock_counts counts(const struct net *n, nfs4r_server_id s)
 	return out;
 }
 
+/* The client of owner @who is in the list of @s (locks 7). */
+static void list(struct net *n, nfs4r_server_id s, uint64_t who, bool begins)
+{
+	struct nfs4r_client k;
+
+	memset(&k, 0, sizeof(k));
+	k.id[0] = who;
+	k.id[1] = 1;
+	net_client(n, s, who, &k, begins);
+	net_run(n, 10 * RTT(n));
+	assert_true(n->s[s].client_said == who && n->s[s].client_status == NFS4R_OK);
+}
+
+static void has_reclaimed(struct net *n, nfs4r_server_id s, uint64_t who)
+{
+	net_client_reclaimed(n, s, &(struct nfs4r_client){ .id = { who, 1 } });
+}
+
 /* What was given back is, at its authority. */
 static void all_is_heard(struct net *n)
 {
@@ -378,6 +396,7 @@ static void locks_survive_the_start_of_their_authority(void **state)
 
 	n->cfg.revoke_ms = 60000;
 	net_retune(n);
+	list(n, P, 1, true);
 	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 50, 59)), NFS4R_OK);
 	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
 	assert_int_equal(finish(n, wait_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 5, 5))), NFS4R_BLOCKED);
@@ -386,7 +405,10 @@ static void locks_survive_the_start_of_their_authority(void **state)
 	assert_int_equal(counts(n, P).gaps, 1);
 	assert_int_equal(finish(n, op_reclaim(n, P, &f, &(struct nfs4r_lock){ .owner = { { 1, 1 }, { 2, 1 } }, .type = NFS4R_LOCK_WRITE, .start = 50, .last = 59 })), NFS4R_OK);
 	net_run(n, 3 * RTT(n));
-	assert_int_equal(counts(n, P).gaps, 0); /* a round trip, since it knows of no clients of its own */
+	assert_int_equal(counts(n, P).gaps, 1); /* its client may have more to reclaim */
+	has_reclaimed(n, P, 1);
+	net_run(n, RTT(n));
+	assert_int_equal(counts(n, P).gaps, 0);
 	assert_int_equal(counts(n, P).ranges, 2);
 	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 9, 50)), NFS4R_DENIED);
 	unlock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9));
@@ -498,6 +520,8 @@ static void what_nobody_reclaims_is_given_up(void **state)
 	n->cfg.revoke_ms = 60000;
 	n->cfg.lock_grace_ms = 2000;
 	net_retune(n);
+	list(n, Q, 2, true);
+	list(n, Q, 3, true);
 	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 50, 59)), NFS4R_OK);
 	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
 	assert_int_equal(try_lock(n, Q, &f, of(3, NFS4R_LOCK_WRITE, 10, 19)), NFS4R_OK);
@@ -508,6 +532,40 @@ static void what_nobody_reclaims_is_given_up(void **state)
 	net_run(n, 2500);
 	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
 	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 10, 10)), NFS4R_DENIED);
+	assert_int_equal(nfs4r_core_clients(n->s[S].core, Q), 1); /* the one that came back */
+	net_free(n);
+}
+
+/* At once, when the last client has what it wants. */
+static void what_is_not_reclaimed_is_unlocked(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+
+	n->cfg.revoke_ms = 60000;
+	net_retune(n);
+	list(n, Q, 2, true);
+	list(n, Q, 3, true);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 50, 59)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(3, NFS4R_LOCK_WRITE, 10, 19)), NFS4R_OK);
+	net_crash(n, Q);
+	unlock(n, P, &f, all_of(1));
+	net_restart(n, Q, true);
+	assert_int_equal(finish(n, op_reclaim(n, Q, &f, &(struct nfs4r_lock){ .owner = { { 2, 1 }, { 2, 2 } }, .type = NFS4R_LOCK_WRITE, .start = 0, .last = 4 })), NFS4R_OK);
+	has_reclaimed(n, Q, 2);
+	net_run(n, 1500); /* until its authority has heard that a majority holds that */
+	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 5, 9)), NFS4R_OK);
+	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 4, 4)), NFS4R_DENIED);
+	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 10, 19)), NFS4R_DENIED); /* 3 may come */
+	has_reclaimed(n, Q, 3);
+	net_run(n, 1500);
+	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 10, 19)), NFS4R_OK);
+	unlock(n, Q, &f, all_of(2));
+	unlock(n, S, &f, all_of(4));
+	all_is_heard(n);
+	net_quiet(n);
+	nothing_is_left(n);
 	net_free(n);
 }
 
@@ -542,6 +600,7 @@ int main(void)
 		cmocka_unit_test(what_was_ready_and_not_heard_is_asked_for_anew),
 		cmocka_unit_test(who_waits_for_a_file_that_goes_hears_it),
 		cmocka_unit_test(what_nobody_reclaims_is_given_up),
+		cmocka_unit_test(what_is_not_reclaimed_is_unlocked),
 		cmocka_unit_test(a_volume_of_before_has_none),
 	};
 

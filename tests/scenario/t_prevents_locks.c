@@ -51,6 +51,18 @@ static struct client *wait_byte(struct net *n, nfs4r_server_id s, const struct n
 	return op_lock(n, s, f, &lock, NFS4R_LOCK_QUEUE);
 }
 
+static void list_client(struct net *n, nfs4r_server_id s, uint64_t who)
+{
+	struct nfs4r_client k;
+
+	memset(&k, 0, sizeof(k));
+	k.id[0] = who;
+	k.id[1] = 1;
+	net_client(n, s, who, &k, true);
+	net_run(n, 10 * RTT(n));
+	assert_true(n->s[s].client_said == who && n->s[s].client_status == NFS4R_OK);
+}
+
 static bool is_told(const struct net *n, nfs4r_server_id s)
 {
 	for (uint32_t i = 0; i < n->s[s].nnotes; i++)
@@ -260,6 +272,7 @@ static bool a_lost_lock_is_not_reclaimed(struct net *n)
 {
 	struct nfs4r_oid f = begin(n, 60000);
 
+	list_client(n, Q, 2);
 	assert_int_equal(try_byte(n, P, &f, 1, 50), NFS4R_OK);
 	assert_int_equal(try_byte(n, Q, &f, 2, 0), NFS4R_OK);
 	unlock_byte(n, Q, &f, 2, 0);

@@ -140,7 +140,7 @@ void check_client_held(struct server *v, const uint64_t id[2], bool gone)
 
 		if (!p || t->log != v->id || t->state == ENT_LOST || t->state == ENT_SEALED || !nfs4r_client_is(p->client, id))
 			continue;
-		if (p->client_gone != gone)
+		if ((p->client_word == NFS4R_CLIENT_GONE) != gone)
 			sim_fail(s, "S%u answers that a client %s, and said last that it %s", v->id, gone ? "is gone" : "begins", gone ? "begins" : "is gone");
 		promise(v, t, gone ? "that a client is gone" : "that a client begins", NFS4R_DURABILITY_MAJORITY);
 		return;

@@ -208,7 +208,10 @@ void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t l
 	size_t n = snprintf(buf, len, "%u:%s %s", e->log, lsn_str(e->lsn), nfs4r_op_name(e->op));
 
 	if (e->op == NFS4R_OP_CLIENT) {
-		snprintf(buf + n, len - n, " %s %s", e->parts[0].client->name, e->parts[0].client_gone ? "is gone" : "begins");
+		static const char *const words[] = { "begins", "is gone", "has reclaimed", "(all): ended" };
+		const struct nfs4r_part *p = &e->parts[0];
+
+		snprintf(buf + n, len - n, " %llx of S%u %s, %llx", (unsigned long long)p->client->id[1], nfs4r_oid_creator(&p->oid), words[p->client_word & 3], (unsigned long long)p->client_n);
 		return;
 	}
 	for (uint32_t i = 0; i < e->nparts && n < len; i++)

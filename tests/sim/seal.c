@@ -204,7 +204,7 @@ static void copy_clients(struct repair *r, const struct nfs4r_core *from)
 {
 	r->nclients = 0;
 	for (nfs4r_server_id q = 1; q <= SERVERS_MAX; q++)
-		nfs4r_core_each_client(from, q, copy_client, r);
+		nfs4r_core_each_client_row(from, q, copy_client, r);
 }
 
 /* What was asked for last time is here now; ask for the next. */

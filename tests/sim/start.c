@@ -104,6 +104,22 @@ static uint32_t port_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_
 	return r->nlocks;
 }
 
+static bool port_next_locked(void *ctx, const struct nfs4r_oid *after, struct nfs4r_oid *out)
+{
+	struct server *v = ctx;
+	const struct nfs4r_oid *best = NULL;
+
+	for (uint32_t i = 0; i < v->sim->nlock_files; i++) {
+		const struct nfs4r_oid *oid = &v->sim->objs[v->sim->lock_files[i]].oid;
+
+		if (tree_get(&v->tree, v->sim->lock_files[i])->nlocks && nfs4r_oid_cmp(oid, after) > 0 && (!best || nfs4r_oid_cmp(oid, best) < 0))
+			best = oid;
+	}
+	if (best)
+		*out = *best;
+	return best != NULL;
+}
+
 static uint64_t port_synced(void *ctx)
 {
 	struct server *v = ctx;
@@ -293,7 +309,7 @@ static void make_core(struct server *v)
 {
 	struct sim *s = v->sim;
 	struct nfs4r_core_config cfg;
-	const struct nfs4r_tree port = { v, port_facts, port_lookup, port_parents, port_commit, port_mint, port_synced, port_locks };
+	const struct nfs4r_tree port = { v, port_facts, port_lookup, port_parents, port_commit, port_mint, port_synced, port_locks, port_next_locked };
 
 	memset(&cfg, 0, sizeof(cfg));
 	nfs4r_core_config_init(&cfg);

@@ -106,9 +106,7 @@ static void advance(struct nfs4r_core *c)
 		end(c);
 	} else if (missing(c)) {
 		ask(c);
-	} else if (c->now < c->locks.gap_until_ms) {
-		out_timer_at(c, c->locks.gap_until_ms);
-	} else {
+	} else if (!log_clients_reclaim(c)) {
 		end(c);
 	}
 }

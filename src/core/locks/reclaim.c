@@ -3,7 +3,8 @@
  * What clients of this server had before a start, or before this server was outside (locks 4, 12, 14).
  *
  * Happy path: a start numbers its requests above those of all earlier ones. Clients that were in the list before ask for their locks again, and what they ask for has new numbers. A client that has done so
- * says it, and what is left of its earlier life is gone, by an entry of this server's log. After lock_grace_ms the rest is, and clients that did not come.
+ * says it, and what is left of its earlier life is gone, by an entry of this server's log. After lock_grace_ms clients that did not come back are gone, and
+ * when all others are done everything of before is.
  * A server that comes back into the view with its memory does the same: its clients are fenced, and nothing is served before.
  *
  * Failure modes: this server cannot write at the end of that time: it does so as soon as it can. It starts anew meanwhile, or is outside again: the time begins anew, and so does reclaiming.
@@ -58,7 +59,13 @@ void locks_reclaim_started(struct nfs4r_core *c)
 
 void locks_client_reclaimed(struct nfs4r_core *c, const uint64_t id[2])
 {
+	bool any = log_clients_reclaim(c);
+
 	log_client_reclaimed(c, id, c->locks.reclaim_below);
+	if (any && !log_clients_reclaim(c) && c->locks.reclaim_until_ms) { /* the last one: nobody else had any */
+		c->locks.reclaim_until_ms = c->now;
+		out_timer_at(c, c->now);
+	}
 }
 
 void locks_reclaim_timers(struct nfs4r_core *c)
@@ -70,8 +77,10 @@ void locks_reclaim_timers(struct nfs4r_core *c)
 	} else if (!log_clients_may_say(c)) {
 		out_timer_at(c, c->now + state_repeat_ms(c));
 	} else {
-		c->locks.reclaim_until_ms = 0;
 		log_clients_reclaim_ends(c, c->locks.reclaim_below);
+		if (log_clients_reclaim(c)) /* they are back, and have not come to an end: their reclaims cannot be decided yet, perhaps */
+			return;
+		c->locks.reclaim_until_ms = 0;
 		if (!FAULT(F_LOCK_NOT_COMPLETED))
 			log_clients_end(c, c->self, c->locks.reclaim_below, 0);
 	}

@@ -151,6 +151,7 @@ static nfs4r_lsn say(struct nfs4r_core *c, nfs4r_server_id server, const struct 
 	p->client_below = below;
 	log_bytes(c, e->lsn, 0);
 	log_pend_executed(c, log_pend_add(c, e, NULL), true);
+	log_quorum_wait(c, e->lsn);
 	return e->lsn;
 }
 
@@ -213,7 +214,7 @@ void log_clients_reclaim_begins(struct nfs4r_core *c)
 	struct client_row *r;
 
 	for (r = c->log.clients.rows; r; r = r->hh.next)
-		r->reclaims = r->key.server == c->self && is_client(r);
+		r->reclaims = r->key.server == c->self && is_client(r), r->back = false;
 }
 
 bool log_clients_reclaim(const struct nfs4r_core *c)
@@ -224,6 +225,15 @@ bool log_clients_reclaim(const struct nfs4r_core *c)
 		if (r->reclaims)
 			return true;
 	return false;
+}
+
+/* It asks for something again. */
+void log_client_is_back(struct nfs4r_core *c, const uint64_t id[2])
+{
+	struct client_row *r = find(c, c->self, id);
+
+	if (r)
+		r->back = true;
 }
 
 void log_client_reclaimed(struct nfs4r_core *c, const uint64_t id[2], uint64_t n)
@@ -244,7 +254,7 @@ void log_clients_reclaim_ends(struct nfs4r_core *c, uint64_t n)
 	uint32_t nids = 0, cap = 0;
 
 	for (r = c->log.clients.rows; r; r = r->hh.next) {
-		if (!r->reclaims)
+		if (!r->reclaims || (r->back && !FAULT(F_LOCK_GONE_BACK)))
 			continue;
 		r->reclaims = false;
 		ids = out_grow(ids, &cap, nids, sizeof(*ids));

@@ -43,11 +43,12 @@ void log_quorum_fini(struct nfs4r_core *c);
 /* clients.c: the clients of each server (locks 7) */
 void log_client_begins(struct nfs4r_core *c, uint64_t id, const struct nfs4r_client *client, uint64_t n); /* CLIENT with @id, in this step or later. @n: number of the newest lock request here */
 void log_client_gone(struct nfs4r_core *c, uint64_t id, const struct nfs4r_client *client, uint64_t n); /* its locks of lives that began before @n are gone */
+void log_client_is_back(struct nfs4r_core *c, const uint64_t id[2]);
 void log_client_reclaimed(struct nfs4r_core *c, const uint64_t id[2], uint64_t n);
 bool log_clients_may_say(const struct nfs4r_core *c);
 void log_clients_end(struct nfs4r_core *c, nfs4r_server_id server, uint64_t n, nfs4r_lsn below); /* of a server that is outside, or of this one before its start; may_say() */
 void log_clients_reclaim_begins(struct nfs4r_core *c); /* all clients of this server */
-void log_clients_reclaim_ends(struct nfs4r_core *c, uint64_t n); /* those that have not said that they have are gone; may_say() */
+void log_clients_reclaim_ends(struct nfs4r_core *c, uint64_t n); /* those that did not come back are gone; may_say() */
 bool log_clients_reclaim(const struct nfs4r_core *c); /* any */
 bool log_clients_run_sure(struct nfs4r_core *c); /* true: of more locks it is sure by now that they are gone */
 bool log_client_lost(const struct nfs4r_core *c, nfs4r_server_id server, const uint64_t id[2], uint64_t life); /* a majority holds that its locks of that life are gone */

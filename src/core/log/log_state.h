@@ -110,6 +110,7 @@ struct client_row { /* clients.c, row 'K' */
 	bool gone; /* only its numbers are remembered */
 	uint64_t life; /* of this server: the newest number of a lock request when it began; 0: before the start */
 	bool reclaims; /* of this server: since the start, or the fence, it has not said that it has reclaimed */
+	bool back; /* reclaims: it has asked for something meanwhile */
 	uint64_t n; /* its locks of lives that began before it are gone, says this entry */
 	nfs4r_server_id by;
 	nfs4r_lsn by_lsn;

@@ -82,6 +82,8 @@ bool ops_lock_waits(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, NFS4R_DENIED);
 		return true;
 	}
+	if (o->op->lock.reclaim)
+		log_client_is_back(c, o->op->lock.lock.owner.client);
 	if (is_complete(c, o->op))
 		return !locks_begin(c, o, o->op);
 	out_timer_at(c, c->now + state_repeat_ms(c)); /* and with each answer that may go out: ops_exec_answers() */
