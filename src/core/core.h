@@ -177,7 +177,7 @@ enum nfs4r_event_type {
 	NFS4R_EV_LEAVE = 26, /* this server is going to be stopped: from now on nothing begins here, and it lets go of what it controls (control 7.12).
 				 * Ask nfs4r_core_leave() after each step. There is no way back */
 	NFS4R_EV_AWAIT_QUORUM = 14, /* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
-	NFS4R_EV_CLIENT = 34, /* wait_id, client, ok: a client of this server begins, before it gets its first lock; not ok: it is gone, before its locks are given up (only `id` counts). CLIENT
+	NFS4R_EV_CLIENT = 34, /* wait_id, client, ok: a client of this server begins, before it gets its first lock (in this start, and since FENCE: it may have been given up meanwhile); not ok: it is gone, before its locks are given up (only `id` counts). CLIENT
 			      * follows, maybe in this update */
 	NFS4R_EV_OBJECTS_FUZZY = 20, /* left[], during a REPAIR without `oids`: before anything of these objects, which are inexact at the source, changes here */
 	NFS4R_EV_COPY_NEWER = 24, /* left[], oid, log and lsn: before anything of these objects changes here, whose content is taken from a copy that is newer by this entry (log 4.6) */

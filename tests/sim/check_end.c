@@ -25,13 +25,13 @@ static bool server_quiet(struct server *v, char *why, size_t len)
 		return false;
 	}
 	nfs4r_core_each_control(v->core, first_control, &info);
+	nfs4r_core_get_stats(v->core, &st);
 	if (info.owner) {
-		snprintf(why, len, "S%u still has control of %s by S%u (claim %llu, depth %u, kind %u%s%s)", v->id,
+		snprintf(why, len, "S%u still has control of %s by S%u (claim %llu, depth %u, kind %u%s%s), and %llu + %llu operations", v->id,
 			 oid_name(s, &info.control.oid), info.owner, ULL(info.pid.seq), info.control.depth, info.kind,
-			 info.won ? ", won" : "", info.closing ? ", closing" : "");
+			 info.won ? ", won" : "", info.closing ? ", closing" : "", ULL(st.ops_waiting), ULL(st.ops_executing));
 		return false;
 	}
-	nfs4r_core_get_stats(v->core, &st);
 	if (st.claims || st.ops_waiting || st.ops_executing || st.pending_entries || v->ops || v->applying) {
 		snprintf(why, len, "S%u has %llu claims, %llu + %llu operations, %llu entries left", v->id,
 			 ULL(st.claims), ULL(st.ops_waiting), ULL(st.ops_executing), ULL(st.pending_entries));

@@ -129,6 +129,19 @@ void check_answered(struct server *v, const struct nfs4r_op *op)
 			 ULL(stable_at(s, t)));
 }
 
+/* Do others say that all clients of @v are gone which began before @lsn? */
+static struct ent *ended_by(struct server *v, nfs4r_lsn lsn)
+{
+	for (uint32_t i = v->sim->nents - 1; i > 0; i--) {
+		struct ent *t = &v->sim->ents[i];
+		const struct nfs4r_part *p = t->e && t->op == NFS4R_OP_CLIENT ? &t->e->parts[0] : NULL;
+
+		if (p && t->state != ENT_LOST && t->state != ENT_SEALED && p->client_word == NFS4R_CLIENTS_ENDED && nfs4r_oid_creator(&p->oid) == v->id && lsn < p->client_below)
+			return t;
+	}
+	return NULL;
+}
+
 /* The newest word of @v about the client @id (locks 7), which is answered now. */
 void check_client_held(struct server *v, const uint64_t id[2], bool gone)
 {
@@ -138,8 +151,10 @@ void check_client_held(struct server *v, const uint64_t id[2], bool gone)
 		struct ent *t = &s->ents[i];
 		const struct nfs4r_part *p = t->e && t->op == NFS4R_OP_CLIENT ? &t->e->parts[0] : NULL;
 
-		if (!p || t->log != v->id || t->state == ENT_LOST || t->state == ENT_SEALED || !nfs4r_client_is(p->client, id))
+		if (!p || t->log != v->id || t->state == ENT_LOST || t->state == ENT_SEALED || p->client_word > NFS4R_CLIENT_GONE || !nfs4r_client_is(p->client, id))
 			continue;
+		if (gone && p->client_word == NFS4R_CLIENT_BEGINS && ended_by(v, t->lsn))
+			return;
 		if ((p->client_word == NFS4R_CLIENT_GONE) != gone)
 			sim_fail(s, "S%u answers that a client %s, and said last that it %s", v->id, gone ? "is gone" : "begins", gone ? "begins" : "is gone");
 		promise(v, t, gone ? "that a client is gone" : "that a client begins", NFS4R_DURABILITY_MAJORITY);

@@ -208,10 +208,11 @@ void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t l
 	size_t n = snprintf(buf, len, "%u:%s %s", e->log, lsn_str(e->lsn), nfs4r_op_name(e->op));
 
 	if (e->op == NFS4R_OP_CLIENT) {
-		static const char *const words[] = { "begins", "is gone", "has reclaimed", "(all): ended" };
+		static const char *const words[] = { "begins", "is gone", "has reclaimed", "all of S" };
 		const struct nfs4r_part *p = &e->parts[0];
 
-		snprintf(buf + n, len - n, " %llx of S%u %s, %llx", (unsigned long long)p->client->id[1], nfs4r_oid_creator(&p->oid), words[p->client_word & 3], (unsigned long long)p->client_n);
+		snprintf(buf + n, len - n, " %llx %s%s%.0u n %llx below %s", (unsigned long long)p->client->id[1], p->client->name, words[p->client_word & 3],
+			 nfs4r_oid_creator(&p->oid), (unsigned long long)p->client_n, lsn_str(p->client_below));
 		return;
 	}
 	for (uint32_t i = 0; i < e->nparts && n < len; i++)

@@ -775,7 +775,7 @@ void locking_fence(struct server *v, const struct nfs4r_act_fence *a)
 			continue;
 		for (uint32_t l = 0; l < a->nlost; l++)
 			all |= !memcmp(a->lost[l], owner_of(k->owner).client, sizeof(a->lost[l]));
-		k->begun = is_listed(c);
+		k->begun = false; /* it may be gone by the time that it is back */
 		k->fenced |= c->busy;
 		has_to_recover(c);
 		if (all && k->away)

@@ -107,17 +107,18 @@ static uint32_t port_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_
 static bool port_next_locked(void *ctx, const struct nfs4r_oid *after, struct nfs4r_oid *out)
 {
 	struct server *v = ctx;
-	const struct nfs4r_oid *best = NULL;
+	const struct nfs4r_oid from = *after;
+	bool any = false;
 
-	for (uint32_t i = 0; i < v->sim->nlock_files; i++) {
-		const struct nfs4r_oid *oid = &v->sim->objs[v->sim->lock_files[i]].oid;
+	for (uint32_t f = 0; f < v->sim->nlock_files; f++) {
+		const struct nfs4r_oid *oid = &v->sim->objs[v->sim->lock_files[f]].oid;
 
-		if (tree_get(&v->tree, v->sim->lock_files[i])->nlocks && nfs4r_oid_cmp(oid, after) > 0 && (!best || nfs4r_oid_cmp(oid, best) < 0))
-			best = oid;
+		if (!tree_get(&v->tree, v->sim->lock_files[f])->nlocks || memcmp(oid, &from, sizeof(from)) <= 0 || (any && memcmp(oid, out, sizeof(*out)) > 0))
+			continue;
+		*out = *oid;
+		any = true;
 	}
-	if (best)
-		*out = *best;
-	return best != NULL;
+	return any;
 }
 
 static uint64_t port_synced(void *ctx)

@@ -360,7 +360,7 @@ static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 	if (st != NFS4R_OK && st != NFS4R_BLOCKED) {
 		if (m && op->lock.inc)
 			m->n = op->lock.n;
-		else if (op->lock.inc && st == NFS4R_DELAY) /* it was sent, and perhaps granted by who has let go of the file since */
+		else if (op->lock.inc && st == NFS4R_DELAY && !op->lock.reclaim) /* what is not reclaimed goes with its life; else it was sent, and perhaps granted by who has let go of the file since */
 			unwait(c, r, lock);
 		if (m && (st == NFS4R_STALE || st == NFS4R_ORPHAN)) {
 			note(c, NFS4R_ACT_LOCK_READY, &op->obj, lock, m->n); /* its client hears that the file is gone when it asks */

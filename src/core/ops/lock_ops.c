@@ -107,6 +107,14 @@ static bool is_won_on_disk(struct nfs4r_core *c, const struct own *ow)
 	return false;
 }
 
+/* Of no owner, so that it keeps no control: the row is written when that ends. */
+static bool is_sweep(const struct nfs4r_op *op)
+{
+	static const struct nfs4r_lock_owner nobody;
+
+	return op->type == NFS4R_OP_UNWAIT && memcmp(&op->lock.lock.owner, &nobody, sizeof(nobody)) == 0;
+}
+
 /* Control of the file is here. */
 void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 {
@@ -125,7 +133,7 @@ void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 	case LOCKS_DONE:
 		break;
 	}
-	if (cl && own_may_close(cl->own) && o->op->type != NFS4R_OP_LOCK_TEST) { /* a request is use of the claim, a lock is not */
+	if (cl && own_may_close(cl->own) && o->op->type != NFS4R_OP_LOCK_TEST && !is_sweep(o->op)) { /* a request is use of the claim, a lock is not */
 		ops_pin(c, o, cl);
 		ops_unpin(c, o);
 	}
