@@ -168,7 +168,8 @@ bool c_client_effect(struct nfs4r_codec *c, struct nfs4r_part *p);
 bool c_client_list(struct nfs4r_codec *c, struct nfs4r_read *r);
 bool c_lock_request(struct nfs4r_codec *c, struct nfs4r_op *op);
 bool c_lock_answer(struct nfs4r_codec *c, struct nfs4r_op *op);
-bool c_gaps(struct nfs4r_codec *c, struct nfs4r_msg *m);
+bool c_ack_gap(struct nfs4r_codec *c, struct nfs4r_msg *m);
+bool c_gap_over(struct nfs4r_codec *c, struct nfs4r_msg *m);
 bool c_lock_ready(struct nfs4r_codec *c, struct nfs4r_msg *m); /* and REQUEUE */
 bool c_locks_of(struct nfs4r_codec *c, struct nfs4r_msg *m);
 bool c_locks_list(struct nfs4r_codec *c, struct nfs4r_msg *m);

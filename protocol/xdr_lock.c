@@ -14,7 +14,6 @@
 #define FILE_LOCK_ROW_BYTES (16 + FILE_LOCK_BYTES)
 #define CLIENT_MIN (16 + 4 + 4 + 4)
 #define CLIENT_ENTRY_MORE (4 + 8 + 4 + 8)
-#define GAP_BYTES (4 + 8 + 8)
 
 static bool c_owner(struct nfs4r_codec *c, struct nfs4r_lock_owner *o)
 {
@@ -150,19 +149,9 @@ bool c_lock_answer(struct nfs4r_codec *c, struct nfs4r_op *op)
 
 /* ---- messages -------------------------------------------------------------------------- */
 
-static bool c_gap(struct nfs4r_codec *c, struct nfs4r_gap *g)
+bool c_ack_gap(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
-	return c_server(c, &g->server, false) && c_u64(c, &g->view) && c_u64(c, &g->inc);
-}
-
-bool c_gaps(struct nfs4r_codec *c, struct nfs4r_msg *m)
-{
-	if (!c_count(c, &m->ack.ngaps, NFS4R_GAPS_MAX, GAP_BYTES))
-		return false;
-	for (uint32_t i = 0; i < m->ack.ngaps; i++)
-		if (!c_gap(c, &m->ack.gaps[i]))
-			return false;
-	return c_bool(c, &m->ack.more);
+	return c_bool(c, &m->ack.gap);
 }
 
 bool c_lock_ready(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -173,14 +162,30 @@ bool c_lock_ready(struct nfs4r_codec *c, struct nfs4r_msg *m)
 
 bool c_locks_of(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
-	return c_gap(c, &m->locks_of.gap);
+	return c_u64(c, &m->locks_of.view) && c_u64(c, &m->locks_of.inc) && c_u64(c, &m->locks_of.round) && c_bool(c, &m->locks_of.only_clients);
+}
+
+bool c_gap_over(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_pid(c, &m->gap_over.pid) && c_bool(c, &m->gap_over.heard);
+}
+
+static bool c_clients(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	if (!c_count(c, &m->locks_list.nclients, NFS4R_LOCKS_LIST_CLIENTS, 16))
+		return false;
+	for (uint32_t i = 0; i < m->locks_list.nclients; i++)
+		if (!c_u64(c, &m->locks_list.clients[i][0]) || !c_u64(c, &m->locks_list.clients[i][1]) || !c_check(c, m->locks_list.clients[i][0] || m->locks_list.clients[i][1]))
+			return false;
+	return c_bool(c, &m->locks_list.more_clients);
 }
 
 bool c_locks_list(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	uint32_t n = m->locks_list.n;
 
-	if (!c_gap(c, &m->locks_list.gap) || !c_u32(c, &m->locks_list.offset) || !c_bool(c, &m->locks_list.last) ||
+	if (!c_u64(c, &m->locks_list.view) || !c_u64(c, &m->locks_list.inc) || !c_u64(c, &m->locks_list.round) || !c_bool(c, &m->locks_list.only_clients) ||
+	    !c_u32(c, &m->locks_list.offset) || !c_bool(c, &m->locks_list.last) || !c_clients(c, m) ||
 	    !c_count(c, &n, NFS4R_LOCKS_LIST_ROWS, FILE_LOCK_ROW_BYTES) || !c_check(c, m->locks_list.offset <= UINT32_MAX - n))
 		return false;
 	if (c_decoding(c) && n > 0) {

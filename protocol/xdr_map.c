@@ -50,7 +50,7 @@ static bool c_propose(struct nfs4r_codec *c, struct nfs4r_msg *m)
 
 static bool c_ack(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
-	return c_pid(c, &m->ack.pid) && c_applied(c, m->ack.applied) && (!c_since(c, NFS4R_PROTOCOL_LOCKS) || c_gaps(c, m));
+	return c_pid(c, &m->ack.pid) && c_applied(c, m->ack.applied) && (!c_since(c, NFS4R_PROTOCOL_LOCKS) || c_ack_gap(c, m));
 }
 
 static bool c_nack(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -317,7 +317,7 @@ static bool c_join(struct nfs4r_codec *c, struct nfs4r_msg *m)
 
 static bool c_join_row(struct nfs4r_codec *c, struct nfs4r_join_row *r)
 {
-	return c_pid(c, &r->pid) && c_range(c, &r->kind, NFS4R_PROPOSED, NFS4R_MOVED) &&
+	return c_pid(c, &r->pid) && c_range(c, &r->kind, NFS4R_PROPOSED, c_since(c, NFS4R_PROTOCOL_LOCKS) ? NFS4R_GAP : NFS4R_MOVED) &&
 		c_u64(c, &r->lsn) && c_check(c, (r->lsn == 0) == (r->kind == NFS4R_PROPOSED)) &&
 		c_prio(c, &r->prio) && c_controls(c, &r->ncontrols, r->controls);
 }
@@ -435,12 +435,13 @@ static bool c_msg(struct nfs4r_codec *c, void *obj)
 		[NFS4R_MSG_REQUEUE] = c_lock_ready,
 		[NFS4R_MSG_LOCKS_OF] = c_locks_of,
 		[NFS4R_MSG_LOCKS_LIST] = c_locks_list,
+		[NFS4R_MSG_GAP_OVER] = c_gap_over,
 	};
 	struct nfs4r_msg *m = obj;
 
 	if (!c_u32(c, &m->type))
 		return false;
-	if (m->type < NFS4R_MSG_PROPOSE || m->type > (c_since(c, NFS4R_PROTOCOL_LOCKS) ? NFS4R_MSG_LOCKS_LIST : NFS4R_MSG_IDENTITIES)) {
+	if (m->type < NFS4R_MSG_PROPOSE || m->type > (c_since(c, NFS4R_PROTOCOL_LOCKS) ? NFS4R_MSG_GAP_OVER : NFS4R_MSG_IDENTITIES)) {
 		if (c_decoding(c))
 			m->type = 0; /* nothing for fini to free */
 		return c_fail(c, NFS4R_MALFORMED);

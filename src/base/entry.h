@@ -20,6 +20,7 @@ enum nfs4r_claim_kind {
 	NFS4R_PROPOSED = 1, /* by election */
 	NFS4R_CREATED = 2, /* comes with the entry that creates the object */
 	NFS4R_MOVED = 3, /* comes with the entry that moves the object */
+	NFS4R_GAP = 4, /* of a JOINROWS only, and no claim: what was controlled when a log ended (locks 11) */
 };
 
 struct nfs4r_control {

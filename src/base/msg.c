@@ -62,6 +62,7 @@ static const char *const msg_names[] = {
 	[NFS4R_MSG_REQUEUE] = "REQUEUE",
 	[NFS4R_MSG_LOCKS_OF] = "LOCKS_OF",
 	[NFS4R_MSG_LOCKS_LIST] = "LOCKS_LIST",
+	[NFS4R_MSG_GAP_OVER] = "GAP_OVER",
 };
 
 static const char *name_of(const char *const *names, size_t n, uint32_t i)

@@ -48,8 +48,9 @@ enum nfs4r_msg_type { /* wire values */
 	/* byte-range locks (locks 1 to 20), from protocol NFS4R_PROTOCOL_LOCKS on */
 	NFS4R_MSG_LOCK_READY = 30, /* an authority to the server of a client that waited: the lock is that client's now (locks 17) */
 	NFS4R_MSG_REQUEUE = 31, /* the same: this request does not wait here any more, ask anew (locks 20) */
-	NFS4R_MSG_LOCKS_OF = 32, /* an authority that has a gap to every member: which locks do your clients have there? */
+	NFS4R_MSG_LOCKS_OF = 32, /* an authority that has a gap to every member: which locks do your clients have? */
 	NFS4R_MSG_LOCKS_LIST = 33, /* the answer: all of them, in pieces */
+	NFS4R_MSG_GAP_OVER = 34, /* an authority to every member: what my claim covers is in no gap any more (locks 11); and the answer */
 };
 
 struct nfs4r_prio { /* larger wins: attempts first, then server id (control 4.2) */
@@ -110,7 +111,7 @@ uint64_t nfs4r_view_digest(const struct nfs4r_view *v);
 #define NFS4R_RECONF(num) ((num) >> NFS4R_RECONF_SHIFT) /* how often the volume was reconfigured before the view with that number */
 #define NFS4R_JOINROWS_MAX 64 /* claims in one JOINROWS */
 
-struct nfs4r_join_row { /* one claim that is won */
+struct nfs4r_join_row { /* one claim that is won; or a gap (NFS4R_GAP) */
 	struct nfs4r_pid pid;
 	uint32_t kind; /* enum nfs4r_claim_kind */
 	nfs4r_lsn lsn; /* created, moved: of its entry; else 0 */
@@ -120,18 +121,11 @@ struct nfs4r_join_row { /* one claim that is won */
 };
 
 #define NFS4R_LOCKS_LIST_ROWS 1024 /* locks in one LOCKS_LIST */
-#define NFS4R_GAPS_MAX 16 /* gaps in one ACK; more: the first, with `more` */
+#define NFS4R_LOCKS_LIST_CLIENTS 64 /* clients in one LOCKS_LIST; more: the first, with `more_clients` */
 
 struct nfs4r_file_lock_row { /* a lock, and of which file */
 	struct nfs4r_oid oid;
 	struct nfs4r_file_lock lock;
-};
-
-/* What a server controlled is in a gap: locks may be held there that no authority knows of. */
-struct nfs4r_gap {
-	nfs4r_server_id server;
-	uint64_t view; /* adopted number in which it began */
-	uint64_t inc; /* start of @server, as the transport names it, whose memory is gone; 0: its log has ended */
 };
 
 enum nfs4r_nack_reason {
@@ -233,9 +227,7 @@ struct nfs4r_msg {
 		struct {
 			struct nfs4r_pid pid;
 			nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1]; /* index = server id */
-			uint32_t ngaps; /* over what is asked for, or below it */
-			bool more;
-			struct nfs4r_gap gaps[NFS4R_GAPS_MAX];
+			bool gap; /* something of what is asked for, or below it, is in a gap (locks 11) */
 		} ack;
 		struct {
 			struct nfs4r_pid pid;
@@ -375,15 +367,26 @@ struct nfs4r_msg {
 			bool heard; /* the answer: it need not be said again. All else as it was, but for the view and the starts */
 		} lock_ready; /* and REQUEUE */
 		struct {
-			struct nfs4r_gap gap; /* of the receiver of the question */
+			uint64_t view; /* adopted by both */
+			uint64_t inc; /* start of the sender, as the transport names it */
+			uint64_t round; /* a number of the sender's, in that start */
+			bool only_clients; /* only which clients have not reclaimed yet */
 		} locks_of;
 		struct {
-			struct nfs4r_gap gap;
+			uint64_t view, inc, round; /* of the question */
+			bool only_clients;
 			uint32_t offset; /* rows before these */
 			bool last; /* no more come */
+			uint32_t nclients; /* listed, and not done with reclaiming in this start of the sender */
+			bool more_clients; /* and others */
+			uint64_t clients[NFS4R_LOCKS_LIST_CLIENTS][2];
 			uint32_t n;
 			struct nfs4r_file_lock_row *rows; /* owned by the message */
 		} locks_list;
+		struct {
+			struct nfs4r_pid pid; /* of the sender's claim under which the gap ended; in the answer of the receiver's */
+			bool heard; /* the answer */
+		} gap_over;
 	};
 };
 

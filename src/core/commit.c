@@ -28,6 +28,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	log_fuzzy_commit(c, e, p->made);
 	log_clients_commit(c, e);
 	log_moot_commit(c, p);
+	locks_before_commit(c, e);
 	c->tree.commit(c->tree.ctx, e, o || p->intent || p->made, c->out.puts, c->out.nputs);
 	out_wrote(c);
 	control_anc_after_commit(c, &ch);

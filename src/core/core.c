@@ -54,7 +54,7 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->control.next_seq = 1;
 	c->step = 1;
 	c->policy_ops = &nfs4r_policy;
-	c->control_port = (struct control_port){ ops_claim_gone, locks_claim_closes, locks_gap_keeps, locks_claim_released };
+	c->control_port = (struct control_port){ ops_claim_gone, locks_claim_closes, locks_gap_keeps, locks_claim_released, locks_gap_touches, locks_gap_named, locks_gap_won };
 	c->membership_port = (struct membership_port){ core_view_adopted, recovery_repair_anew };
 	view_init(c);
 	recovery_memory_init(c);
@@ -372,6 +372,7 @@ static bool from_member_only(uint32_t type)
 	case NFS4R_MSG_REQUEUE:
 	case NFS4R_MSG_LOCKS_OF:
 	case NFS4R_MSG_LOCKS_LIST:
+	case NFS4R_MSG_GAP_OVER:
 		return true;
 	default:
 		return false;
@@ -545,6 +546,10 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		if (nfs4r_core_locks_shared(c))
 			locks_gap_on_list(c, from, m);
 		break;
+	case NFS4R_MSG_GAP_OVER:
+		if (nfs4r_core_locks_shared(c))
+			locks_gap_on_over(c, from, m);
+		break;
 	case NFS4R_MSG_SPACE:
 		ops_space_on_msg(c, from, m);
 		break;
@@ -577,6 +582,7 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	ops_forward_peer_up(c, s, fresh);
 	if (fresh) {
 		locks_authority_forget(c, NFS4R_BIT(s));
+		locks_gap_peer_fresh(c, s);
 		ops_locks_again(c, s);
 		recovery_join_peer_fresh(c, s);
 		recovery_repair_peer_fresh(c, s);
@@ -705,6 +711,7 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 	case NFS4R_EV_CLIENT_RECLAIMED:
 		if (nfs4r_core_locks_shared(c))
 			locks_client_reclaimed(c, ev->client->id);
+		locks_gap_timers(c);
 		break;
 	case NFS4R_EV_ACCEPTED:
 		view_propose_accepted_here(c, ev->num);

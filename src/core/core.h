@@ -825,7 +825,8 @@ struct nfs4r_lock_counts {
 	uint32_t files, ranges, waiting; /* as authority */
 	uint32_t own_ranges, own_waiting, own_ready; /* of this server's clients */
 	uint32_t returning; /* GIVEN_BACK */
-	uint32_t gaps; /* of what this server controls */
+	uint32_t gaps; /* claims of this server */
+	uint32_t noted; /* objects that are in a gap as this server knows, since the log of whoever controlled them has ended */
 };
 void nfs4r_core_count_locks(const struct nfs4r_core *c, struct nfs4r_lock_counts *out);
 /* Ancestry table: count of @owner's controls strictly below @dir (section 8). */

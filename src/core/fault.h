@@ -230,16 +230,26 @@
 	X(F_LOCK_NO_REQUEUE, "locks 20", "control ends, and who waits for a lock does not hear of it")                       \
 	X(F_CLIENT_UNHELD, "locks 7", "a client counts as listed before a majority holds that")                              \
 	X(F_LOCK_NO_GAP, "locks 8", "a server that started grants what it has forgotten to have granted")                    \
-	X(F_LOCK_RECLAIM_ANY, "locks 12", "a lock is given back to a client that has lost it") \
-	X(F_LOCK_NUMBERS_ANEW, "locks 4", "a server that started anew numbers lock requests from the beginning") \
-	X(F_LOCK_GONE_ANY, "locks 7", "an entry that says that a client is gone takes away what it got since") \
+	X(F_LOCK_RECLAIM_ANY, "locks 12", "a lock is given back to a client that has lost it")                               \
+	X(F_LOCK_NUMBERS_ANEW, "locks 4", "a server that started anew numbers lock requests from the beginning")             \
+	X(F_LOCK_GONE_ANY, "locks 7", "an entry that says that a client is gone takes away what it got since")               \
 	X(F_LOCK_GONE_BACK, "locks 12", "a client that has not reclaimed everything in time is gone")                        \
-	X(F_LOCK_RECLAIM_NEW, "locks 12", "a client that is in no list gets a lock back") \
-	X(F_LOCK_NOT_COMPLETED, "locks 12", "what a client has not reclaimed stays locked") \
-	X(F_LOCK_ORPHANS_AT_ONCE, "locks 13", "locks of a server that is outside are given up at once") \
-	X(F_LOCK_LOST_UNHELD, "locks 13", "a lock goes before a majority holds that") \
-	X(F_LOCK_ORPHANS_IN_ROWS, "locks 13", "nobody looks at locks of files that nobody controls") \
-	X(F_LOCK_NO_FENCE, "locks 14", "a server that was outside goes on with the locks of its clients")
+	X(F_LOCK_RECLAIM_NEW, "locks 12", "a client that is in no list gets a lock back")                                    \
+	X(F_LOCK_NOT_COMPLETED, "locks 12", "what a client has not reclaimed stays locked")                                  \
+	X(F_LOCK_ORPHANS_AT_ONCE, "locks 13", "locks of a server that is outside are given up at once")                      \
+	X(F_LOCK_LOST_UNHELD, "locks 13", "a lock goes before a majority holds that")                                        \
+	X(F_LOCK_ORPHANS_IN_ROWS, "locks 13", "nobody looks at locks of files that nobody controls")                         \
+	X(F_LOCK_NO_FENCE, "locks 14", "a server that was outside goes on with the locks of its clients")                    \
+	X(F_LOCK_GAP_UNNOTED, "locks 11", "what a server controlled when its log ended is not noted")                        \
+	X(F_LOCK_ACK_NO_GAP, "locks 11", "an ACK does not say that what is asked for is in a gap")                           \
+	X(F_LOCK_JOIN_KEEPS_GAPS, "locks 11", "a server that joins keeps the gaps that it knew before")                      \
+	X(F_LOCK_RELEASE_IN_GAP, "locks 11", "control is released although its gap has not ended")                           \
+	X(F_LOCK_END_ONCE, "locks 11", "the end of a gap is said once")                                                      \
+	X(F_LOCK_AWAITS_MEMBERS, "locks 9", "clients of servers outside the view are not awaited")                           \
+	X(F_LOCK_LIST_NO_OPEN, "locks 9", "clients that have not reclaimed yet are not awaited")                             \
+	X(F_LOCK_HEARD_ONLY, "locks 10", "a gap ends without the list of a member that is silent")                           \
+	X(F_LOCK_ANSWER_AFTER_LIST, "locks 5", "an answer counts that was asked for before a list was made")                 \
+	X(F_LOCK_OLD_END, "locks 11", "the end of an older gap ends a newer one")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

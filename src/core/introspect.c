@@ -387,7 +387,8 @@ void nfs4r_core_count_locks(const struct nfs4r_core *c, struct nfs4r_lock_counts
 	}
 	if (c->locks.own)
 		out->own_ranges = nfs4r_locks_count(c->locks.own).ranges;
-	out->gaps = c->locks.gap_open;
+	out->gaps = c->locks.ngaps;
+	out->noted = HASH_COUNT(c->locks.gap_rows);
 	for (const struct lock_rec *r = c->locks.recs; r; r = r->hh.next) {
 		DL_FOREACH(r->mine, m)
 			(*(m->ready ? &out->own_ready : &out->own_waiting))++;

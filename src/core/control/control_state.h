@@ -266,6 +266,9 @@ struct control_port { /* what control tells the rooms above it; filled in by the
 	void (*closes)(struct nfs4r_core *c, struct claim *cl); /* an own claim has begun to close: what has to come before its `last` is written now */
 	bool (*keeps)(const struct nfs4r_core *c, const struct claim *cl); /* it is not released yet, whoever has its entries */
 	void (*released)(struct nfs4r_core *c, struct claim *cl); /* an own claim is out of the table */
+	bool (*in_gap)(struct nfs4r_core *c, const struct claim *cl); /* another's claim is acked: is anything in a gap of what it controls, or below it? */
+	void (*gap_named)(struct nfs4r_core *c, struct claim *cl, nfs4r_server_id from); /* an ACK of an own claim says so */
+	void (*won)(struct nfs4r_core *c, struct claim *cl); /* an own claim has been won in this step */
 };
 
 struct walk {

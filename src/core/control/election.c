@@ -140,6 +140,7 @@ void control_election_check_win(struct nfs4r_core *c, struct own *ow)
 		control_claim_idle(c, ow);
 		state_hist_add(&c->st.won, c->now - ow->begun_ms);
 		c->policy_ops->won(c, ow);
+		c->control_port.won(c, ow->claim);
 		c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 		if (own_is_revoked(ow) && !ow->users)
 			control_claim_start_closing(c, ow);
@@ -275,11 +276,12 @@ static void yield_to(struct nfs4r_core *c, const struct nfs4r_msg *m)
 	}
 }
 
-static void ack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid)
+static void ack(struct nfs4r_core *c, nfs4r_server_id to, const struct claim *cl)
 {
 	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_ACK);
 
-	m->ack.pid = *pid;
+	m->ack.pid = (struct nfs4r_pid){ (nfs4r_server_id)cl->key.server, cl->key.seq };
+	m->ack.gap = c->control_port.in_gap(c, cl);
 	EACH_LOG(c, s)
 		m->ack.applied[s] = c->log.logs[s].applied;
 	if (c->control.ancestors_changed > m->ack.applied[c->self]) /* what this answer rests on, the winner must see (control 4.5) */
@@ -339,7 +341,7 @@ void control_election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, con
 			cl->won = true;
 			control_claim_save(c, cl);
 		}
-		ack(c, from, pid);
+		ack(c, from, cl);
 		return;
 	}
 	if (pid->seq < c->control.floor[from] || pid->seq < c->peers[from].joined_below || state_is_dead_seq(c, from, pid->seq)) /* b */
@@ -363,7 +365,7 @@ void control_election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, con
 	cl->won = m->propose.won;
 	if (!FAULT(F_ACK_UNSAVED))
 		control_claim_save(c, cl);
-	ack(c, from, pid);
+	ack(c, from, cl);
 }
 
 /* ---- answers -------------------------------------------------------------- */
@@ -393,6 +395,8 @@ void control_election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const s
 		c->policy_ops->acked(c, from, ow);
 	ow->acks |= NFS4R_BIT(from);
 	ow->nacked &= ~NFS4R_BIT(from);
+	if (m->ack.gap)
+		c->control_port.gap_named(c, ow->claim, from);
 	c->dirty |= DIRTY_REPLY;
 	control_election_check_win(c, ow);
 }

@@ -596,6 +596,39 @@ static void reserve_over(struct nfs4r_core *c, struct lock_rec *r, struct lock_m
 		mine_drop(r, m);
 }
 
+/* This server says what its clients have: nothing counts that was promised to them, or asked for, before that. */
+void locks_void(struct nfs4r_core *c)
+{
+	struct lock_mine *m, *tmp;
+	struct lock_rec *r;
+
+	c->locks.anew = true;
+	c->dirty |= DIRTY_LOCKS;
+	for (r = c->locks.recs; r; r = r->hh.next) {
+		r->early_n = 0;
+		DL_FOREACH_SAFE(r->mine, m, tmp) {
+			if (m->ready && (m->polls || m->abandoned)) {
+				reserve_over(c, r, m);
+				continue;
+			}
+			if (m->ready || m->polls)
+				note(c, NFS4R_ACT_LOCK_AGAIN, &r->key.oid, &m->lock, m->n);
+			m->ready = m->set = false;
+			m->ask = !m->polls;
+			m->n = 0;
+			has_work(c);
+		}
+	}
+}
+
+bool locks_are_asked_anew(struct nfs4r_core *c)
+{
+	bool anew = c->locks.anew;
+
+	c->locks.anew = false;
+	return anew;
+}
+
 void locks_holder_timers(struct nfs4r_core *c)
 {
 	struct lock_mine *m, *tmp;

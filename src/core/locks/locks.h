@@ -39,6 +39,7 @@ void locks_await_disk(struct nfs4r_core *c, bool wait);
 void locks_holder_timers(struct nfs4r_core *c);
 void locks_holder_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 
+bool locks_are_asked_anew(struct nfs4r_core *c); /* once for each locks_void(): answers that were asked for before do not count */
 void locks_holder_forget(struct nfs4r_core *c); /* all that clients of this server have or wait for */
 
 /* reclaim.c: what clients of this server had before a start, or before it was outside */
@@ -56,15 +57,31 @@ void locks_orphans_new_view(struct nfs4r_core *c);
 void locks_lost(struct nfs4r_core *c); /* log_clients_run_sure() */
 uint32_t locks_sweep(struct nfs4r_core *c, struct nfs4r_oid *out, uint32_t max); /* files that somebody has to make a table of */
 
-/* gap.c: after a start */
+/* gap.c: what an authority that has no table may not do, for whom it waits, and when that is over */
+bool locks_in_gap(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* under control of this server, closing or not */
 void locks_gap_started(struct nfs4r_core *c);
 void locks_gap_timers(struct nfs4r_core *c);
+void locks_gap_goes_on(struct nfs4r_core *c); /* what gaps wait for may have come */
+void locks_gap_new_view(struct nfs4r_core *c, nfs4r_servers anew);
+void locks_gap_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s);
+void locks_gap_joined(struct nfs4r_core *c, nfs4r_servers servers); /* they have taken over the gaps of others */
 bool locks_gap_keeps(const struct nfs4r_core *c, const struct claim *cl); /* it is not released */
+void locks_gap_named(struct nfs4r_core *c, struct claim *cl, nfs4r_server_id from); /* an ACK of an own claim says that there is one */
+void locks_gap_won(struct nfs4r_core *c, struct claim *cl);
 void locks_gap_on_question(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void locks_gap_on_list(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void locks_gap_on_over(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+
+/* gap_rows.c: what others controlled when their logs ended */
+bool locks_gap_restored(struct nfs4r_core *c, const struct gap_row *row); /* false: it makes no sense */
+void locks_gap_of_ended(struct nfs4r_core *c, const struct claim *cl); /* its owner's log has ended */
+bool locks_gap_touches(struct nfs4r_core *c, const struct claim *cl); /* something of what it controls, or below it, is in one */
+void locks_gaps_forget(struct nfs4r_core *c);
+void locks_gap_taken_over(struct nfs4r_core *c, const struct nfs4r_control *k, nfs4r_server_id server, nfs4r_lsn end);
 
 /* outlive.c: what is held when control ends */
 void locks_claim_closes(struct nfs4r_core *c, struct claim *cl);
+void locks_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e);
 void locks_committed(struct nfs4r_core *c, const struct nfs4r_entry *e);
 void locks_claim_released(struct nfs4r_core *c, struct claim *cl);
 

@@ -34,6 +34,8 @@ enum nfs4r_lock_answer locks_set(struct nfs4r_core *c, struct lock_file *f, cons
 void locks_clear(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock);
 void locks_left(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn); /* its LOCKS entry is under way */
 
+void locks_load_past(struct nfs4r_core *c); /* files of a gap that is over whose rows are not empty, so that they are written when control ends */
+
 /* reclaim.c */
 uint64_t locks_number_base(uint64_t generation, uint64_t start); /* the numbers of that start, in that generation of the server's log, are higher */
 uint64_t locks_life(const struct nfs4r_core *c, const struct nfs4r_lock_owner *owner); /* of a client of this server */
@@ -42,9 +44,18 @@ uint64_t locks_life(const struct nfs4r_core *c, const struct nfs4r_lock_owner *o
 bool locks_is_lost(const struct nfs4r_core *c, nfs4r_server_id holder, const struct nfs4r_lock *lock);
 
 /* gap.c */
-bool locks_in_gap(struct nfs4r_core *c, const struct nfs4r_oid *oid);
-bool locks_is_before_start(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* a claim that was there when this server started covers it */
+bool locks_gap_any(const struct nfs4r_core *c);
+bool locks_row_is_past(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn written); /* ... which is of that own entry, 0: of any other: it is older than the table that was lost */
 bool locks_gap_allows(struct nfs4r_core *c, const struct nfs4r_op *op, nfs4r_server_id holder);
+void locks_gap_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* out of what is in a gap */
+void locks_gap_released(struct nfs4r_core *c, const struct claim *cl);
+void locks_gap_fini(struct nfs4r_core *c);
+
+/* gap_rows.c */
+void locks_gap_note(struct nfs4r_core *c, const struct nfs4r_control *k, nfs4r_server_id server, nfs4r_lsn end);
+void locks_gap_drop(struct nfs4r_core *c, const struct claim *cl); /* of all that @cl controls */
+void locks_gap_dead(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void locks_gap_all_over(struct nfs4r_core *c);
 
 /* outlive.c */
 void locks_gap_over(struct nfs4r_core *c);
@@ -56,6 +67,7 @@ void locks_requeue(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *
 void locks_wait_drop(struct lock_file *f, struct lock_wait *w);
 
 /* holder.c */
+void locks_void(struct nfs4r_core *c); /* what is ready or was asked for does not count any more: all is asked anew */
 uint64_t locks_answered(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner); /* all of its requests up to this number */
 void locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n);
 void locks_holder_again(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n);

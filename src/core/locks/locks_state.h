@@ -97,6 +97,37 @@ struct lock_rec { /* an owner at a file that has something under way */
 	UT_hash_handle hh;
 };
 
+/* ---- gaps (locks 8 to 11) ---- */
+
+struct gap_row { /* gap_rows.c, row 'G': what a server controlled when its log ended, and nobody has ended the gap of since (locks 11) */
+	struct nfs4r_oid oid;
+	uint32_t depth;
+	nfs4r_server_id server;
+	nfs4r_lsn end; /* for reports: position behind the end of its log; of this server itself, which won what was in a gap: behind the end of its log then */
+	UT_hash_handle hh;
+};
+
+struct gap_claim { /* gap.c: an own claim that has, or had, a gap in this start, or may still have one */
+	uint64_t seq;
+	bool open;
+	bool past; /* it was open: rows of its files do not count that are older than that */
+	bool rows; /* other servers may have noted gaps of what it covers */
+	nfs4r_lsn since; /* end of the own log when it was opened */
+	uint64_t round; /* lists from this one on count */
+	nfs4r_servers listed; /* members whose lists were taken in */
+	nfs4r_servers told; /* members that know that it is over */
+	uint64_t sent_ms;
+	UT_hash_handle hh;
+};
+
+struct gap_list { /* gap.c: the newest list of a server */
+	uint64_t round;
+	uint32_t next; /* rows that are here */
+	uint32_t nclients; /* that it said have not reclaimed */
+	bool more_clients;
+	uint64_t clients[NFS4R_LOCKS_LIST_CLIENTS][2];
+};
+
 struct locks_state { /* c->locks */
 	struct nfs4r_locks *table; /* LT of all files; NULL until the first lock */
 	struct nfs4r_locks *own; /* HT: what this server has told its clients that they have */
@@ -108,12 +139,15 @@ struct locks_state { /* c->locks */
 	uint64_t n; /* of the newest request (locks 4) */
 	bool work; /* some record may have something to send */
 	bool running; /* records are being looked at: none goes */
+	bool anew; /* holder.c: LOCKs that were forwarded are forwarded anew */
 	/* gap.c */
-	bool gap_open;
-	uint64_t gap_below; /* claims below it were there when this server started; 0: there were no locks then */
-	uint64_t gap_until_ms, gap_sent_ms;
-	nfs4r_servers gap_listed; /* whose lists are here */
-	uint32_t gap_next[NFS4R_SERVERS_MAX + 1]; /* rows of each list so far */
+	struct gap_claim *gap_claims;
+	uint32_t ngaps; /* open ones */
+	uint64_t gap_round; /* the newest */
+	uint64_t gap_sent_ms;
+	struct gap_list *gap_lists[NFS4R_SERVERS_MAX + 1];
+	uint32_t gap_moved; /* outlive.c: parts of the entry that is being committed whose objects were in a gap before */
+	struct gap_row *gap_rows; /* gap_rows.c */
 	/* reclaim.c */
 	uint64_t reclaim_until_ms; /* clients may reclaim so long; 0: that is over */
 	uint64_t reclaim_below; /* lives before it ended with the last start, or fence */

@@ -138,13 +138,13 @@ void locks_claim_closes(struct nfs4r_core *c, struct claim *cl)
 	}
 }
 
-/* What is in the table now is all, also of claims that began to close in the gap. */
-void locks_gap_over(struct nfs4r_core *c)
+/* What is in the table now is all, also of claims that began to close in a gap. */
+void locks_gap_all_over(struct nfs4r_core *c)
 {
 	struct lock_file *f, *tmp;
 
 	HASH_ITER(hh, c->locks.files, f, tmp)
-		if (!f->leaves && !goes_on(c, &f->oid))
+		if (!f->leaves && !locks_in_gap(c, &f->oid) && !goes_on(c, &f->oid))
 			leave(c, f);
 }
 
@@ -166,11 +166,34 @@ static bool changes_ancestors(const struct nfs4r_entry *e)
 	return false;
 }
 
-/* An entry of this server is in the tree, and its operation has not ended yet. */
+/* What leaves the directory that had a gap takes it along. */
+void locks_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	c->locks.gap_moved = 0;
+	for (uint32_t i = 0; i < e->nparts && e->log == c->self && locks_gap_any(c); i++)
+		if (e->parts[i].effect == NFS4R_EFF_PARENT && locks_in_gap(c, &e->parts[i].oid))
+			c->locks.gap_moved |= 1u << i;
+}
+
+static void gaps_committed(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		if (c->locks.gap_moved & 1u << i)
+			locks_gap_moved(c, &e->parts[i].oid);
+		if (c->locks.gap_rows && e->parts[i].effect == NFS4R_EFF_LINKS && !e->parts[i].nlink)
+			locks_gap_dead(c, &e->parts[i].oid);
+		if (e->parts[i].effect == NFS4R_EFF_CLIENT)
+			locks_gap_timers(c);
+	}
+	c->locks.gap_moved = 0;
+}
+
+/* An entry is in the tree; if it is of this server, its operation has not ended yet. */
 void locks_committed(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	struct lock_file *f;
 
+	gaps_committed(c, e);
 	for (uint32_t i = 0; i < e->nparts && c->locks.files; i++) {
 		f = locks_file_find(c, &e->parts[i].oid);
 		if (f && e->parts[i].effect == NFS4R_EFF_LINKS && !e->parts[i].nlink)
@@ -188,6 +211,9 @@ void locks_claim_released(struct nfs4r_core *c, struct claim *cl)
 {
 	struct lock_file *f, *tmp;
 
+	locks_gap_released(c, cl);
+	if (state_is_ended(c, c->self) && (cl->won || cl->kind != NFS4R_PROPOSED))
+		locks_gap_of_ended(c, cl);
 	HASH_ITER(hh, c->locks.files, f, tmp)
 		if (!control_own_acting_cover(c, &f->oid))
 			locks_file_drop(c, f);

@@ -136,7 +136,7 @@ void locks_fence(struct nfs4r_core *c)
 	locks_holder_forget(c);
 	begin(c);
 	if (l.n) {
-		uint64_t (*ids)[2] = out_keep(c, l.n * sizeof(*ids));
+		uint64_t(*ids)[2] = out_keep(c, l.n * sizeof(*ids));
 
 		memcpy(ids, l.ids, l.n * sizeof(*ids));
 		a.fence.nlost = l.n;

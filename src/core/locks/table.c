@@ -161,8 +161,8 @@ static bool is_leaving(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 		return false;
 	if (c->log.logs[c->self].applied < l->lsn)
 		return true;
-	if (c->locks.gap_below)
-		return false; /* its row is of this start */
+	if (c->locks.gap_claims)
+		return false; /* it says of which time the row is */
 	HASH_DEL(c->locks.leaving, l);
 	free(l);
 	return false;
@@ -173,7 +173,7 @@ void locks_left(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn
 	struct lock_leaving *l, *tmp;
 
 	HASH_ITER(hh, c->locks.leaving, l, tmp)
-		if (!c->locks.gap_below && c->log.logs[c->self].applied >= l->lsn) {
+		if (!c->locks.gap_claims && c->log.logs[c->self].applied >= l->lsn) {
 			HASH_DEL(c->locks.leaving, l);
 			free(l);
 		}
@@ -186,13 +186,13 @@ void locks_left(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn
 	l->lsn = lsn;
 }
 
-/* Its row is older than the table that was lost with the last process (locks 6, 8). */
+/* Its row is older than a table that was lost (locks 6, 8). */
 static bool is_past(struct nfs4r_core *c, const struct lock_file *f)
 {
 	struct lock_leaving *l;
 
 	HASH_FIND(hh, c->locks.leaving, &f->oid, sizeof(f->oid), l);
-	return !l && locks_is_before_start(c, &f->oid);
+	return locks_row_is_past(c, &f->oid, l ? l->lsn : 0);
 }
 
 static void load(struct nfs4r_core *c, struct lock_file *f)
@@ -243,6 +243,18 @@ struct lock_file *locks_file_get(struct nfs4r_core *c, const struct nfs4r_oid *o
 	HASH_ADD(hh, c->locks.files, oid, sizeof(f->oid), f);
 	load(c, f);
 	return f;
+}
+
+void locks_load_past(struct nfs4r_core *c)
+{
+	struct nfs4r_oid oid = { { 0 } };
+	struct lock_leaving *l;
+
+	while (c->tree.next_locked && c->tree.next_locked(c->tree.ctx, &oid, &oid)) {
+		HASH_FIND(hh, c->locks.leaving, &oid, sizeof(oid), l);
+		if (!locks_file_find(c, &oid) && !locks_in_gap(c, &oid) && locks_row_is_past(c, &oid, l ? l->lsn : 0))
+			locks_file_get(c, &oid);
+	}
 }
 
 struct listing {
@@ -309,6 +321,8 @@ void locks_fini(struct nfs4r_core *c)
 	FREE_ALL(c->locks.files);
 	FREE_ALL(c->locks.parties);
 	FREE_ALL(c->locks.leaving);
+	FREE_ALL(c->locks.gap_rows);
+	locks_gap_fini(c);
 	DL_FOREACH_SAFE(c->locks.requeues, q, qtmp)
 		free(q);
 	HASH_ITER(hh, c->locks.recs, r, rtmp) {

@@ -249,7 +249,7 @@ void log_client_reclaimed(struct nfs4r_core *c, const uint64_t id[2], uint64_t n
 
 void log_clients_reclaim_ends(struct nfs4r_core *c, uint64_t n)
 {
-	uint64_t (*ids)[2] = NULL;
+	uint64_t(*ids)[2] = NULL;
 	struct client_row *r;
 	uint32_t nids = 0, cap = 0;
 

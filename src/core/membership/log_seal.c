@@ -103,9 +103,12 @@ void view_claims_sealed(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct claim *cl, *tmp;
 
-	HASH_ITER(hh, c->control.claims, cl, tmp)
-		if (cl->key.server == s && !cl->own)
-			claim_gone(c, cl);
+	HASH_ITER(hh, c->control.claims, cl, tmp) {
+		if (cl->key.server != s || cl->own)
+			continue;
+		locks_gap_of_ended(c, cl);
+		claim_gone(c, cl);
+	}
 }
 
 /* Log 8.5: what came with entries of @s after @pos goes: this copy does not have them any more. */

@@ -379,10 +379,16 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 		elect(c, o, v, n, optional);
 }
 
+/* Locks 8: in a gap lock operations are decided under a closing claim, too, since its lists are written when the gap is over. */
+static bool is_in_gap(struct nfs4r_core *c, const struct opx *o, const struct nfs4r_oid *oid)
+{
+	return nfs4r_op_is_lock(o->op->type) && locks_in_gap(c, oid);
+}
+
 static bool all_covered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
 {
 	for (uint32_t i = 0; i < nd->n; i++)
-		if (!control_own_cover(c, &nd->v[i], o, false) && !(FAULT(F_LOCK_WHILE_CLOSING) && nfs4r_op_is_lock(o->op->type) && control_own_acting_cover(c, &nd->v[i].oid)))
+		if (!control_own_cover(c, &nd->v[i], o, false) && !is_in_gap(c, o, &nd->v[i].oid) && !(FAULT(F_LOCK_WHILE_CLOSING) && nfs4r_op_is_lock(o->op->type) && control_own_acting_cover(c, &nd->v[i].oid)))
 			return false;
 	return true;
 }
@@ -393,7 +399,7 @@ static bool args_covered(struct nfs4r_core *c, const struct opx *o, const struct
 	for (uint32_t i = 0; i < nd->nargs; i++) {
 		struct need n = { nd->args[i], NFS4R_SHALLOW, false };
 
-		if (!control_own_cover(c, &n, o, false))
+		if (!control_own_cover(c, &n, o, false) && !is_in_gap(c, o, &n.oid))
 			return false;
 	}
 	return true;

@@ -137,6 +137,17 @@ static void identity_drop(struct nfs4r_core *c, struct opx *o)
 	memset(&o->op->id, 0, sizeof(o->op->id));
 }
 
+/* Decided again, under another identity: an answer under this one, which may be on its way, is not heard. */
+void ops_forward_anew(struct nfs4r_core *c, struct opx *o)
+{
+	identity_drop(c, o);
+	o->excluded = 0;
+	o->deadline = c->now + c->cfg.op_wait_ms;
+	out_timer_at(c, o->deadline);
+	ops_list(c, o, OP_WAIT);
+	c->dirty |= DIRTY_OPS;
+}
+
 /*
  * Locks 5: asked in another view, or of another start of the server that answers: what it granted then it may have forgotten. It is asked again. (The request
  * names this server's start.)

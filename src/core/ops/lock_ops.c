@@ -17,7 +17,7 @@
 
 bool nfs4r_core_locks_shared(const struct nfs4r_core *c)
 {
-	return state_volume_speaks(c, NFS4R_PROTOCOL_LOCKS) || c->cfg.protocol.lowest >= NFS4R_PROTOCOL_LOCKS;
+	return state_locks_shared(c);
 }
 
 static void done(struct nfs4r_core *c, struct nfs4r_op *op, enum nfs4r_status st)
@@ -200,6 +200,18 @@ void ops_locks_fenced(struct nfs4r_core *c)
 	}
 }
 
+/* This server said what its clients have (locks 5, 8): no answer counts that was asked for before. */
+static void ask_anew(struct nfs4r_core *c)
+{
+	struct opx *o, *tmp;
+
+	if (!locks_are_asked_anew(c))
+		return;
+	DL_FOREACH_SAFE(c->ops.waiting, o, tmp)
+		if (o->state == OP_FORWARDED && o->op->type == NFS4R_OP_LOCK)
+			ops_forward_anew(c, o);
+}
+
 void ops_locks_run(struct nfs4r_core *c)
 {
 	enum locks_asker who;
@@ -207,6 +219,7 @@ void ops_locks_run(struct nfs4r_core *c)
 	struct nfs4r_op op;
 	bool more = false;
 
+	ask_anew(c);
 	if (!c->locks.work || c->halted)
 		return;
 	locks_run_begin(c);

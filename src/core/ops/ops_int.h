@@ -37,6 +37,7 @@ bool ops_needs_same(const struct needs *a, const struct needs *b);
 void ops_forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to);
 void ops_forward_answer(struct nfs4r_core *c, struct opx *o);
 void ops_forward_again(struct nfs4r_core *c, struct opx *o); /* at once */
+void ops_forward_anew(struct nfs4r_core *c, struct opx *o);
 void ops_forward_drop(struct nfs4r_core *c, struct opx *o); /* without an answer */
 void ops_forward_repeat(struct nfs4r_core *c, struct opx *o);
 

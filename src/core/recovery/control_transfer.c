@@ -71,6 +71,10 @@ static void make_list(struct nfs4r_core *c, struct joiner *j)
 		j->rows = out_grow(j->rows, &cap, j->n, sizeof(*j->rows));
 		row_of(cl, &j->rows[j->n++]);
 	}
+	for (const struct gap_row *g = c->locks.gap_rows; g; g = g->hh.next) {
+		j->rows = out_grow(j->rows, &cap, j->n, sizeof(*j->rows));
+		j->rows[j->n++] = (struct nfs4r_join_row){ { g->server, 0 }, NFS4R_GAP, g->end, { 0, 0 }, 1, { { g->oid, g->depth } } };
+	}
 }
 
 static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
@@ -133,6 +137,7 @@ static void on_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t view)
 	if (view != c->view.adopted.num || !state_is_member(c, from) || !c->view.complete)
 		return; /* ready or not: who is complete asks nobody again by itself */
 	view_peer_joined(c, from);
+	locks_gap_joined(c, NFS4R_BIT(from));
 	if (j->made)
 		control_election_joined(c, from, j->next_seq);
 	free(j->rows);
@@ -215,12 +220,14 @@ static bool was_released(const struct nfs4r_core *c, const struct nfs4r_pid *pid
 
 static bool row_sane(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_join_row *r)
 {
-	if (!r->pid.server || r->pid.server > NFS4R_SERVERS_MAX || r->kind < NFS4R_PROPOSED || r->kind > NFS4R_MOVED || !r->ncontrols ||
+	if (!r->pid.server || r->pid.server > NFS4R_SERVERS_MAX || r->kind < NFS4R_PROPOSED || r->kind > NFS4R_GAP || !r->ncontrols ||
 	    r->ncontrols > NFS4R_CLAIM_CONTROLS_MAX)
 		return false;
 	for (uint32_t i = 0; i < r->ncontrols; i++)
 		if (r->controls[i].depth < NFS4R_SHALLOW || r->controls[i].depth > NFS4R_DEEP_PLUS)
 			return false;
+	if (r->kind == NFS4R_GAP)
+		return r->ncontrols == 1 && state_locks_shared(c);
 	return r->pid.server == from || (r->pid.server != c->self && !state_is_member(c, r->pid.server));
 }
 
@@ -277,6 +284,11 @@ static void put_in(struct nfs4r_core *c, const struct nfs4r_join_row *r)
 	struct claim *cl = state_claim_find(c, r->pid.server, r->pid.seq);
 	bool won = !cl || state_is_member(c, r->pid.server); /* of one outside nobody else knows */
 
+	if (r->kind == NFS4R_GAP) {
+		if (!c->view.complete)
+			locks_gap_taken_over(c, &r->controls[0], r->pid.server, r->lsn);
+		return;
+	}
 	if (!cl && (c->view.complete || was_released(c, &r->pid)))
 		return; /* a complete member knows enough; the list may be older than a RELEASE that it got */
 	if (!cl)
@@ -380,6 +392,8 @@ static void install(struct nfs4r_core *c, nfs4r_server_id s)
 /* Controls and logs are complete: serve, and tell the others. */
 static void complete(struct nfs4r_core *c)
 {
+	if (c->join.have)
+		locks_gaps_forget(c); /* what is older than the lists of the others (locks 11) */
 	EACH_PEER(c, s)
 		if (c->join.have & NFS4R_BIT(s))
 			install(c, s);

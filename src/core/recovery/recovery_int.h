@@ -7,6 +7,7 @@
 #include "core/control/control.h"
 #include "core/policy/policy.h"
 #include "core/log/log.h"
+#include "core/locks/locks.h"
 #include "core/ops/ops.h"
 #include "core/membership/membership.h"
 #include "core/recovery/recovery.h"

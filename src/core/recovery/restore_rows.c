@@ -298,6 +298,17 @@ static bool restore_monotonic_read(struct nfs4r_core *c, struct cursor *key, str
 	return !key->bad && by && by <= NFS4R_SERVERS_MAX && by != c->self && ops_monotonic_restored(c, &oid, (nfs4r_server_id)by, r_u(k, 8)) && !k->bad;
 }
 
+static bool restore_gap(struct nfs4r_core *c, struct cursor *key, struct cursor *k)
+{
+	struct gap_row g = { .depth = 0 };
+
+	r_oid(key, &g.oid);
+	g.depth = (uint32_t)r_u(k, 1);
+	g.server = (nfs4r_server_id)r_u(k, 2);
+	g.end = r_u(k, 8);
+	return !key->bad && !k->bad && k->r == k->end && locks_gap_restored(c, &g);
+}
+
 static bool restore_reach(struct nfs4r_core *c, struct cursor *val)
 {
 	c->reach.open = r_u(val, 1);
@@ -363,6 +374,8 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 		return restore_settings(c, key, val);
 	if (kind == 'X')
 		return restore_fuzzy(c, key, val);
+	if (kind == 'G')
+		return restore_gap(c, key, val);
 	if (kind == 'N')
 		return restore_monotonic_read(c, key, val);
 	s = (nfs4r_server_id)r_u(key, 2);

@@ -17,6 +17,7 @@
  *   'L' server              what the file system of that server can hold, as it told last (log 4.12)
  *   'X' oid                 an object whose bytes may be newer than its version (log 3.6)
  *   'K' server id          a client of that server (locks 7; disk format 2)
+ *   'G' oid                 what a server controlled when its log ended, and nobody has ended the gap of since (locks 11; disk format 2)
  *   'N' oid                 what an owner told to be newer than the own copy (control 6.9)
  *
  * A claim has at most NFS4R_CLAIM_CONTROLS_MAX controls, so a claim is one row. Positions and
@@ -380,6 +381,19 @@ void row_monotonic_read(const struct monotonic_read *n, struct nfs4r_put *p, boo
 	w_u(&k, n->by, 2);
 	w_u(&k, n->version, 8);
 	p->val_len = del ? 0 : 10;
+}
+
+void row_gap(const struct gap_row *g, struct nfs4r_put *p, bool del)
+{
+	struct cursor k = key_oid(p, 'G', &g->oid);
+
+	p->del = del;
+	if (del)
+		return;
+	w_u(&k, g->depth, 1);
+	w_u(&k, g->server, 2);
+	w_u(&k, g->end, 8);
+	p->val_len = (uint16_t)(k.p - p->val);
 }
 
 void row_memory(const struct memory *m, struct nfs4r_put *p)

@@ -120,6 +120,11 @@ bool state_volume_has_format(const struct nfs4r_core *c, uint32_t format)
 	return c->view.adopted.settings.disk_format >= format || (FAULT(F_FORMAT_EARLY) && c->cfg.disk_format.highest >= format);
 }
 
+bool state_locks_shared(const struct nfs4r_core *c)
+{
+	return state_volume_speaks(c, NFS4R_PROTOCOL_LOCKS) || c->cfg.protocol.lowest >= NFS4R_PROTOCOL_LOCKS;
+}
+
 bool state_trouble_is(const struct nfs4r_core *c)
 {
 	return c->trouble.cause != 0;

@@ -111,6 +111,7 @@ void row_view(const struct view *w, struct nfs4r_put *p);
 void row_settings(uint64_t view, const struct nfs4r_volume_settings *s, uint32_t longest_ms, bool rehearsed, struct nfs4r_put *p, bool del);
 void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put *p, bool del);
 void row_client(const struct client_row *r, struct nfs4r_put *p, bool del);
+void row_gap(const struct gap_row *g, struct nfs4r_put *p, bool del);
 void row_memory(const struct memory *m, struct nfs4r_put *p);
 void row_peer_start(nfs4r_server_id s, const struct start *st, struct nfs4r_put *p);
 
@@ -134,6 +135,7 @@ bool state_secret_is(const struct nfs4r_view *v); /* it has one */
 bool state_secret_agreed(const struct nfs4r_core *c); /* handles may be given out */
 bool state_volume_speaks(const struct nfs4r_core *c, uint32_t protocol); /* what came with it may be said */
 bool state_volume_has_format(const struct nfs4r_core *c, uint32_t format); /* what came with it may be written */
+bool state_locks_shared(const struct nfs4r_core *c); /* locks hold at all servers (locks.md) */
 bool state_trouble_is(const struct nfs4r_core *c);
 bool state_can_be_spared(const struct nfs4r_core *c);
 bool state_lets_go(const struct nfs4r_core *c); /* of everything: before a stop, or to be removed */

@@ -202,9 +202,10 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(struct nfs4r_file_lock), 80);
 	assert_int_equal(sizeof(struct nfs4r_lock_request), 184);
 	assert_int_equal(sizeof(struct nfs4r_client), 376);
-	assert_int_equal(sizeof(struct nfs4r_gap), 24);
 	assert_int_equal(sizeof(m->lock_ready), 112);
-	assert_int_equal(sizeof(m->locks_list), 48);
+	assert_int_equal(sizeof(m->locks_of), 32);
+	assert_int_equal(sizeof(m->locks_list), 1088);
+	assert_int_equal(sizeof(m->gap_over), 24);
 }
 
 int main(void)

@@ -780,6 +780,15 @@ static void make_joinrows(void *p)
 	}
 }
 
+static void make_joinrows_gap(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	make_joinrows(p);
+	m->joinrows.rows[2].kind = NFS4R_GAP;
+	m->joinrows.rows[2].pid.seq = 0;
+}
+
 static void make_joinrows_none(void *p)
 {
 	struct nfs4r_msg *m = p;
@@ -948,23 +957,12 @@ static void set_client(struct nfs4r_client *k, uint64_t first)
 	strcpy(k->address, "192.0.2.7");
 }
 
-static void set_gap(struct nfs4r_gap *g, nfs4r_server_id server)
-{
-	g->server = server;
-	g->view = 131;
-	g->inc = 0x0908070605040302;
-}
-
-static void make_ack_gaps(void *p)
+static void make_ack_gap(void *p)
 {
 	struct nfs4r_msg *m = p;
 
 	make_ack(p);
-	m->ack.ngaps = 2;
-	set_gap(&m->ack.gaps[0], 2);
-	set_gap(&m->ack.gaps[1], 7);
-	m->ack.gaps[1].inc = 0;
-	m->ack.more = true;
+	m->ack.gap = true;
 }
 
 static void set_lock_op(struct nfs4r_msg *m, uint32_t msg, uint32_t type)
@@ -1154,7 +1152,20 @@ static void make_locks_of(void *p)
 	struct nfs4r_msg *m = p;
 
 	m->type = NFS4R_MSG_LOCKS_OF;
-	set_gap(&m->locks_of.gap, 3);
+	m->locks_of.view = 131;
+	m->locks_of.inc = 0x0908070605040302;
+	m->locks_of.round = 4;
+	m->locks_of.only_clients = true;
+}
+
+static void make_gap_over(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_GAP_OVER;
+	m->gap_over.pid.server = 3;
+	m->gap_over.pid.seq = 0x0102030405060708;
+	m->gap_over.heard = true;
 }
 
 static void make_locks_list(void *p)
@@ -1162,8 +1173,16 @@ static void make_locks_list(void *p)
 	struct nfs4r_msg *m = p;
 
 	m->type = NFS4R_MSG_LOCKS_LIST;
-	set_gap(&m->locks_list.gap, 3);
+	m->locks_list.view = 131;
+	m->locks_list.inc = 0x0908070605040302;
+	m->locks_list.round = 4;
 	m->locks_list.offset = 1024;
+	m->locks_list.nclients = 2;
+	for (uint32_t i = 0; i < 2; i++) {
+		m->locks_list.clients[i][0] = 0x0807060504030201 + i;
+		m->locks_list.clients[i][1] = i;
+	}
+	m->locks_list.more_clients = true;
 	m->locks_list.last = true;
 	m->locks_list.n = 2;
 	m->locks_list.rows = calloc(2, sizeof(*m->locks_list.rows));
@@ -1223,7 +1242,7 @@ const struct vector vectors[] = {
 	{ "space_unknown", VECTOR_MSG, make_space_unknown, NFS4R_PROTOCOL_FIRST },
 	{ "halted", VECTOR_MSG, make_halted, NFS4R_PROTOCOL_FIRST },
 	{ "identities", VECTOR_MSG, make_identities, NFS4R_PROTOCOL_FIRST },
-	{ "10/ack_gaps", VECTOR_MSG, make_ack_gaps, NFS4R_PROTOCOL_LOCKS },
+	{ "10/ack_gap", VECTOR_MSG, make_ack_gap, NFS4R_PROTOCOL_LOCKS },
 	{ "10/forward_lock", VECTOR_MSG, make_forward_lock, NFS4R_PROTOCOL_LOCKS },
 	{ "10/forward_unwait", VECTOR_MSG, make_forward_unwait, NFS4R_PROTOCOL_LOCKS },
 	{ "10/forward_write", VECTOR_MSG, make_forward_write, NFS4R_PROTOCOL_LOCKS },
@@ -1238,6 +1257,8 @@ const struct vector vectors[] = {
 	{ "10/requeue", VECTOR_MSG, make_requeue, NFS4R_PROTOCOL_LOCKS },
 	{ "10/locks_of", VECTOR_MSG, make_locks_of, NFS4R_PROTOCOL_LOCKS },
 	{ "10/locks_list", VECTOR_MSG, make_locks_list, NFS4R_PROTOCOL_LOCKS },
+	{ "10/gap_over", VECTOR_MSG, make_gap_over, NFS4R_PROTOCOL_LOCKS },
+	{ "10/joinrows_gap", VECTOR_MSG, make_joinrows_gap, NFS4R_PROTOCOL_LOCKS },
 	{ "10/journal_locks", VECTOR_JOURNAL, make_journal_locks, 0 },
 	{ "10/journal_client", VECTOR_JOURNAL, make_journal_client, 0 },
 	{ "journal_symlink", VECTOR_JOURNAL, make_journal_symlink, 0 },
