@@ -1278,7 +1278,7 @@ void locking_look(struct sim *s)
 	for (uint32_t i = 1; i <= s->plan.servers; i++) {
 		struct server *v = &s->servers[i];
 
-		locker_serves(s->locker, i, v->up && !v->stopped && clock_ms(v) < nfs4r_core_lease_until(v->core));
+		locker_serves(s->locker, i, v->up && !v->stopped && clock_true_ms(v) < nfs4r_core_lease_until(v->core)); /* what a stop came into ends, and begins nothing */
 	}
 	for (uint32_t i = 1; i <= s->plan.servers; i++)
 		for (uint32_t k = 0; k < s->servers[i].nclients; k++)

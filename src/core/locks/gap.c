@@ -185,7 +185,7 @@ static void take_own(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_
 static void open_gap(struct nfs4r_core *c, struct gap_claim *g)
 {
 	c->locks.ngaps += !g->open;
-	g->open = g->past = true;
+	g->won = g->open = g->past = true;
 	g->since = c->log.logs[c->self].received;
 	g->round = ++c->locks.gap_round;
 	g->listed = 0;
@@ -240,6 +240,7 @@ void locks_gap_named(struct nfs4r_core *c, struct claim *cl, nfs4r_server_id fro
 	}
 	if (!g->rows)
 		g->told = ~(nfs4r_servers)0;
+	g->won = true;
 	g->rows = true; /* a majority did not name it: it is over, and @from has not heard that */
 	g->told &= ~NFS4R_BIT(from);
 	out_timer_at(c, c->now + 1);
@@ -290,7 +291,7 @@ bool locks_gap_keeps(const struct nfs4r_core *c, const struct claim *cl)
 
 	if (!g || FAULT(F_LOCK_RELEASE_IN_GAP))
 		return false;
-	return g->open || (g->rows && (c->view.adopted.members & ~g->told));
+	return g->open || (g->won && g->rows && (c->view.adopted.members & ~g->told));
 }
 
 void locks_gap_released(struct nfs4r_core *c, const struct claim *cl)
@@ -320,7 +321,7 @@ static void tell(struct nfs4r_core *c, struct gap_claim *g)
 {
 	nfs4r_servers to = c->view.adopted.members & ~g->told;
 
-	if (g->open || !g->rows || !to)
+	if (!g->won || g->open || !g->rows || !to)
 		return;
 	if (g->sent_ms && c->now < g->sent_ms + state_repeat_ms(c)) {
 		out_timer_at(c, g->sent_ms + state_repeat_ms(c));
@@ -513,7 +514,7 @@ void locks_gap_new_view(struct nfs4r_core *c, nfs4r_servers anew)
 	locks_gap_joined(c, anew);
 	HASH_ITER(hh, c->locks.gap_claims, g, tmp) {
 		g->listed &= ~anew | NFS4R_BIT(c->self);
-		if (!g->open && g->rows)
+		if (g->won && !g->open && g->rows)
 			is_told(c, g);
 	}
 }

@@ -109,6 +109,7 @@ struct gap_row { /* gap_rows.c, row 'G': what a server controlled when its log e
 
 struct gap_claim { /* gap.c: an own claim that has, or had, a gap in this start, or may still have one */
 	uint64_t seq;
+	bool won; /* the claim is: before it is only known that there will be a gap */
 	bool open;
 	bool past; /* it was open: rows of its files do not count that are older than that */
 	bool rows; /* other servers may have noted gaps of what it covers */
