@@ -223,8 +223,10 @@ static void apply_to_fixpoint(struct nfs4r_core *c)
 		core_commit_run(c);
 		take_early(c);
 		fence(c);
-		if (log_clients_run_sure(c))
+		if (log_clients_run_sure(c)) {
 			locks_lost(c);
+			locks_gap_timers(c);
+		}
 		dirty = c->dirty;
 		c->dirty = 0;
 		if (dirty & DIRTY_POLICY)

@@ -417,6 +417,7 @@ static nfs4r_servers awaited(const struct nfs4r_core *c)
 			is = reclaims(c, s);
 		else
 			is = nfs4r_core_clients(c, s) && !FAULT(F_LOCK_AWAITS_MEMBERS);
+		is |= !log_clients_are_sure(c, s);
 		set |= is ? NFS4R_BIT(s) : 0;
 	}
 	return set;

@@ -435,6 +435,16 @@ bool log_clients_run_sure(struct nfs4r_core *c)
 	return more;
 }
 
+bool log_clients_are_sure(const struct nfs4r_core *c, nfs4r_server_id server)
+{
+	const struct client_row *r;
+
+	for (r = c->log.clients.unsure ? c->log.clients.rows : NULL; r; r = r->hh.next)
+		if (r->key.server == server && r->n > r->sure)
+			return false;
+	return true;
+}
+
 static bool is_lost(const struct client_row *r, uint64_t life)
 {
 	return r && life < r->sure;

@@ -51,6 +51,7 @@ void log_clients_reclaim_begins(struct nfs4r_core *c); /* all clients of this se
 void log_clients_reclaim_ends(struct nfs4r_core *c, uint64_t n); /* those that did not come back are gone; may_say() */
 bool log_clients_reclaim(const struct nfs4r_core *c); /* any */
 bool log_clients_run_sure(struct nfs4r_core *c); /* true: of more locks it is sure by now that they are gone */
+bool log_clients_are_sure(const struct nfs4r_core *c, nfs4r_server_id server); /* a majority holds all that is known to be gone of its clients */
 bool log_client_lost(const struct nfs4r_core *c, nfs4r_server_id server, const uint64_t id[2], uint64_t life); /* a majority holds that its locks of that life are gone */
 uint64_t log_client_life(const struct nfs4r_core *c, const uint64_t id[2]); /* of this server; 0: before its start, or unknown */
 uint64_t log_clients_ended(const struct nfs4r_core *c, nfs4r_server_id server); /* n of log_clients_end() that was said last; 0: never */
