@@ -348,7 +348,7 @@ enum locks_outcome locks_request(struct nfs4r_core *c, struct nfs4r_op *op, nfs4
 		test(c, op);
 		return LOCKS_DONE;
 	}
-	if (op->type == NFS4R_OP_LOCK && locks_is_lost(c, holder, &op->lock.lock)) { /* the life that it is of is over */
+	if (op->type == NFS4R_OP_LOCK && locks_is_lost(c, holder, &op->lock.lock) && !(op->lock.reclaim && FAULT(F_LOCK_RECLAIM_NEW))) { /* the life that it is of is over */
 		op->status = NFS4R_DENIED;
 		return LOCKS_DONE;
 	}

@@ -16,7 +16,7 @@
 
 bool locks_is_lost(const struct nfs4r_core *c, nfs4r_server_id holder, const struct nfs4r_lock *lock)
 {
-	return log_client_lost(c, holder, lock->owner.client, FAULT(F_LOCK_GONE_ANY) ? 0 : lock->life);
+	return log_client_lost(c, holder, lock->owner.client, lock->life);
 }
 
 static bool is_lowest(const struct nfs4r_core *c)

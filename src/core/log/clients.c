@@ -452,7 +452,7 @@ static bool is_lost(const struct client_row *r, uint64_t life)
 
 bool log_client_lost(const struct nfs4r_core *c, nfs4r_server_id server, const uint64_t id[2], uint64_t life)
 {
-	return is_lost(find(c, server, id), life) || is_lost(find(c, server, all), life);
+	return is_lost(find(c, server, id), FAULT(F_LOCK_GONE_ANY) ? 0 : life) || is_lost(find(c, server, all), life);
 }
 
 uint64_t log_client_life(const struct nfs4r_core *c, const uint64_t id[2])
