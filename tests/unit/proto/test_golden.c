@@ -181,7 +181,7 @@ static void test_no_member_was_added_unnoticed(void **state)
 	struct nfs4r_msg *m = NULL;
 
 	assert_int_equal(sizeof(struct nfs4r_attrs), 88);
-	assert_int_equal(sizeof(struct nfs4r_part), 264);
+	assert_int_equal(sizeof(struct nfs4r_part), 280);
 	assert_int_equal(sizeof(struct nfs4r_entry), 1424); /* `bytes_at` and the handle are not on the wire */
 	assert_int_equal(sizeof(struct nfs4r_read), 1856); /* `server` is not on the wire */
 	assert_int_equal(sizeof(m->propose), 200);

@@ -927,6 +927,7 @@ static void set_lock(struct nfs4r_lock *l, uint8_t owner, enum nfs4r_lock_type t
 		l->owner.client[i] = 0x0101010101010100 * owner + (uint64_t)i;
 		l->owner.owner[i] = 0x0202020202020200 * owner + (uint64_t)i;
 	}
+	l->life = 0x0303030303030300 + owner;
 	l->type = type;
 	l->start = start;
 	l->last = last;
