@@ -182,10 +182,10 @@ static void test_no_member_was_added_unnoticed(void **state)
 
 	assert_int_equal(sizeof(struct nfs4r_attrs), 88);
 	assert_int_equal(sizeof(struct nfs4r_part), 280);
-	assert_int_equal(sizeof(struct nfs4r_entry), 1424); /* `bytes_at` and the handle are not on the wire */
+	assert_int_equal(sizeof(struct nfs4r_entry), 1488); /* `bytes_at` and the handle are not on the wire */
 	assert_int_equal(sizeof(struct nfs4r_read), 1856); /* `server` is not on the wire */
 	assert_int_equal(sizeof(m->propose), 200);
-	assert_int_equal(sizeof(m->ack), 536);
+	assert_int_equal(sizeof(m->ack), 152);
 	assert_int_equal(sizeof(m->nack), 40);
 	assert_int_equal(sizeof(m->revoke), 28);
 	assert_int_equal(sizeof(m->positions), 760);
@@ -198,11 +198,11 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(m->join), 16);
 	assert_int_equal(sizeof(struct nfs4r_join_row), 208);
 	assert_int_equal(sizeof(m->joinrows), 168);
-	assert_int_equal(sizeof(struct nfs4r_lock), 56);
-	assert_int_equal(sizeof(struct nfs4r_file_lock), 80);
-	assert_int_equal(sizeof(struct nfs4r_lock_request), 184);
+	assert_int_equal(sizeof(struct nfs4r_lock), 64);
+	assert_int_equal(sizeof(struct nfs4r_file_lock), 88);
+	assert_int_equal(sizeof(struct nfs4r_lock_request), 200);
 	assert_int_equal(sizeof(struct nfs4r_client), 376);
-	assert_int_equal(sizeof(m->lock_ready), 112);
+	assert_int_equal(sizeof(m->lock_ready), 120);
 	assert_int_equal(sizeof(m->locks_of), 32);
 	assert_int_equal(sizeof(m->locks_list), 1088);
 	assert_int_equal(sizeof(m->gap_over), 24);
