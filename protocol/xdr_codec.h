@@ -169,6 +169,7 @@ bool c_client_list(struct nfs4r_codec *c, struct nfs4r_read *r);
 bool c_lock_request(struct nfs4r_codec *c, struct nfs4r_op *op);
 bool c_lock_answer(struct nfs4r_codec *c, struct nfs4r_op *op);
 bool c_ack_gap(struct nfs4r_codec *c, struct nfs4r_msg *m);
+bool c_controls(struct nfs4r_codec *c, uint32_t *n, struct nfs4r_control controls[NFS4R_CLAIM_CONTROLS_MAX]);
 bool c_gap_over(struct nfs4r_codec *c, struct nfs4r_msg *m);
 bool c_lock_ready(struct nfs4r_codec *c, struct nfs4r_msg *m); /* and REQUEUE */
 bool c_locks_of(struct nfs4r_codec *c, struct nfs4r_msg *m);

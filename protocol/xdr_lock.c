@@ -167,7 +167,7 @@ bool c_locks_of(struct nfs4r_codec *c, struct nfs4r_msg *m)
 
 bool c_gap_over(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
-	return c_pid(c, &m->gap_over.pid) && c_bool(c, &m->gap_over.heard);
+	return c_pid(c, &m->gap_over.pid) && c_u64(c, &m->gap_over.view) && c_controls(c, &m->gap_over.ncontrols, m->gap_over.controls) && c_bool(c, &m->gap_over.heard);
 }
 
 static bool c_clients(struct nfs4r_codec *c, struct nfs4r_msg *m)

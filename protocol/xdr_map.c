@@ -29,8 +29,8 @@ static bool c_servers(struct nfs4r_codec *c, nfs4r_servers *mask)
 	return c_u64(c, mask) && c_check(c, (*mask & ~SERVERS_ALL) == 0);
 }
 
-static bool c_controls(struct nfs4r_codec *c, uint32_t *n,
-		       struct nfs4r_control controls[NFS4R_CLAIM_CONTROLS_MAX])
+bool c_controls(struct nfs4r_codec *c, uint32_t *n,
+		struct nfs4r_control controls[NFS4R_CLAIM_CONTROLS_MAX])
 {
 	if (!c_count(c, n, NFS4R_CLAIM_CONTROLS_MAX, CONTROL_BYTES))
 		return false;

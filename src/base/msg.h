@@ -385,7 +385,10 @@ struct nfs4r_msg {
 		} locks_list;
 		struct {
 			struct nfs4r_pid pid; /* of the sender's claim under which the gap ended; in the answer of the receiver's */
-			bool heard; /* the answer */
+			uint64_t view; /* adopted by both */
+			uint32_t ncontrols; /* of that claim */
+			struct nfs4r_control controls[NFS4R_CLAIM_CONTROLS_MAX];
+			bool heard; /* the answer; all else is as it was */
 		} gap_over;
 	};
 };

@@ -174,6 +174,35 @@ static bool the_end_of_a_gap_is_said_until_it_is_heard(struct net *n)
 	return noted(n, Q) == 0;
 }
 
+/* Q ended the gap of f, granted byte 3 to a client of P, and died. Its word comes once more when it is back. */
+static bool the_end_of_an_older_gap_ends_no_other(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+	struct nfs4r_msg word;
+
+	the_authority_dies(n, &f);
+	net_hold(n, Q, P, NFS4R_MSG_GAP_OVER);
+	assert_int_equal(keep_trying(n, Q, &f, 2, 60, 10000), NFS4R_OK);
+	net_run(n, 100);
+	assert_non_null(n->held);
+	word = *n->held->msg;
+	net_pass(n);
+	assert_int_equal(keep_trying(n, P, &f, 1, 3, 5000), NFS4R_OK);
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	assert_true(acting(n, Q, &f));
+	net_crash(n, Q);
+	assert_true(until_sealed(n, P, Q, 8 * LEASE) && until_sealed(n, S, Q, 8 * LEASE));
+	assert_true(noted(n, P) && noted(n, S));
+	net_restart(n, Q, true);
+	assert_true(until_back(n));
+	net_msg(n, Q, P, &word);
+	net_msg(n, Q, S, &word);
+	net_run(n, 2 * RTT(n));
+	net_drop(n, Q, S, NFS4R_MSG_ACK);
+	return keep_trying(n, S, &f, 4, 3, 5000) != NFS4R_OK;
+}
+
 /* The authority and the client's server were one. */
 static bool clients_of_a_server_outside_are_awaited(struct net *n)
 {
@@ -261,6 +290,7 @@ static const struct prevents list[] = {
 	{ "locks 11: who joins knows no gap that is over", F_LOCK_JOIN_KEEPS_GAPS, who_joins_knows_no_gap_that_is_over },
 	{ "locks 11: nothing in a gap is released", F_LOCK_RELEASE_IN_GAP, nothing_in_a_gap_is_released },
 	{ "locks 11: the end of a gap is said until it is heard", F_LOCK_END_ONCE, the_end_of_a_gap_is_said_until_it_is_heard },
+	{ "locks 11: the end of an older gap ends no other", F_LOCK_OLD_END, the_end_of_an_older_gap_ends_no_other },
 	{ "locks 9: clients of a server outside are awaited", F_LOCK_AWAITS_MEMBERS, clients_of_a_server_outside_are_awaited },
 	{ "locks 9: a client that has to reclaim is awaited", F_LOCK_LIST_NO_OPEN, a_client_that_has_to_reclaim_is_awaited },
 	{ "locks 10: a silent member is awaited", F_LOCK_HEARD_ONLY, a_silent_member_is_awaited },

@@ -305,15 +305,23 @@ void locks_gap_released(struct nfs4r_core *c, const struct claim *cl)
 	free(g);
 }
 
+static uint32_t controls_of(const struct nfs4r_core *c, const struct gap_claim *g, struct nfs4r_control *out)
+{
+	const struct claim *cl = state_claim_find(c, c->self, g->seq);
+
+	for (uint32_t i = 0; cl && i < cl->n; i++)
+		out[i] = (struct nfs4r_control){ cl->ctl[i].oid, cl->ctl[i].depth };
+	return cl ? cl->n : 0;
+}
+
 /* All members know: nothing is left of it at any of them, nor here. */
 static void is_told(struct nfs4r_core *c, const struct gap_claim *g)
 {
-	struct claim *cl = state_claim_find(c, c->self, g->seq);
+	struct nfs4r_control v[NFS4R_CLAIM_CONTROLS_MAX];
 
 	if (c->view.adopted.members & ~g->told)
 		return;
-	if (cl)
-		locks_gap_drop(c, cl);
+	locks_gap_drop(c, v, controls_of(c, g, v));
 	c->dirty |= DIRTY_RELEASE;
 }
 
@@ -338,6 +346,8 @@ static void tell(struct nfs4r_core *c, struct gap_claim *g)
 		struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_GAP_OVER);
 
 		m->gap_over.pid = (struct nfs4r_pid){ c->self, g->seq };
+		m->gap_over.view = c->view.adopted.num;
+		m->gap_over.ncontrols = controls_of(c, g, m->gap_over.controls);
 		out_send(c, s, m, false);
 	}
 }
@@ -532,13 +542,17 @@ void locks_gap_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s)
 	locks_gap_timers(c);
 }
 
+/*
+ * In the view in which it was said: the claim under which the gap ended still is its sender's, and what is noted here of the same objects is older. The claim itself may be unknown here (control 4.3b).
+ */
 void locks_gap_on_over(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	const struct nfs4r_pid *pid = &m->gap_over.pid;
-	struct claim *cl = state_claim_find(c, pid->server, pid->seq);
 	struct gap_claim *g;
 	struct nfs4r_msg *a;
 
+	if ((m->gap_over.view != c->view.adopted.num && !FAULT(F_LOCK_OLD_END)) || m->gap_over.ncontrols > NFS4R_CLAIM_CONTROLS_MAX)
+		return;
 	if (m->gap_over.heard) {
 		g = pid->server == c->self ? find(c, pid->seq) : NULL;
 		if (!g || g->open)
@@ -547,13 +561,11 @@ void locks_gap_on_over(struct nfs4r_core *c, nfs4r_server_id from, const struct 
 		is_told(c, g);
 		return;
 	}
-	if (FAULT(F_LOCK_OLD_END) && !cl)
-		locks_gaps_forget(c);
-	if (pid->server != from || !cl || !cl->in_table || !c->view.complete || not_ready(c))
-		return; /* of a claim whose owner's log has ended meanwhile, or that is still to come */
-	locks_gap_drop(c, cl);
+	if (pid->server != from || !c->view.complete || not_ready(c))
+		return;
+	locks_gap_drop(c, m->gap_over.controls, m->gap_over.ncontrols);
 	a = out_msg(c, NFS4R_MSG_GAP_OVER);
-	a->gap_over.pid = *pid;
+	a->gap_over = m->gap_over;
 	a->gap_over.heard = true;
 	out_send(c, from, a, true);
 }

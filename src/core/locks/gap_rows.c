@@ -83,7 +83,7 @@ void locks_gap_of_ended(struct nfs4r_core *c, const struct claim *cl)
 		locks_gap_note(c, &(struct nfs4r_control){ cl->ctl[i].oid, cl->ctl[i].depth }, s, end ? end : 1);
 }
 
-static bool covers(struct nfs4r_core *c, const struct ctl *k, const struct gap_row *r)
+static bool covers(struct nfs4r_core *c, const struct nfs4r_control *k, const struct gap_row *r)
 {
 	if (nfs4r_oid_eq(&k->oid, &r->oid))
 		return k->depth >= r->depth;
@@ -116,12 +116,12 @@ bool locks_gap_touches(struct nfs4r_core *c, const struct claim *cl)
 	return false;
 }
 
-void locks_gap_drop(struct nfs4r_core *c, const struct claim *cl)
+void locks_gap_drop(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n)
 {
 	struct gap_row *r, *tmp;
 
-	for (uint32_t i = 0; i < cl->n; i++) {
-		const struct ctl *k = &cl->ctl[i];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct nfs4r_control *k = &v[i];
 
 		r = find(c, &k->oid);
 		if (r && covers(c, k, r))

@@ -205,7 +205,7 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(m->lock_ready), 120);
 	assert_int_equal(sizeof(m->locks_of), 32);
 	assert_int_equal(sizeof(m->locks_list), 1088);
-	assert_int_equal(sizeof(m->gap_over), 24);
+	assert_int_equal(sizeof(m->gap_over), 192);
 }
 
 int main(void)

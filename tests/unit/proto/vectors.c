@@ -1166,6 +1166,10 @@ static void make_gap_over(void *p)
 	m->type = NFS4R_MSG_GAP_OVER;
 	m->gap_over.pid.server = 3;
 	m->gap_over.pid.seq = 0x0102030405060708;
+	m->gap_over.view = 131;
+	m->gap_over.ncontrols = 1;
+	m->gap_over.controls[0].oid = oid(2, 3, 9);
+	m->gap_over.controls[0].depth = NFS4R_DEEP;
 	m->gap_over.heard = true;
 }
 
