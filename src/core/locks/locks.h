@@ -48,6 +48,7 @@ void locks_reclaim_started(struct nfs4r_core *c);
 void locks_reclaim_timers(struct nfs4r_core *c);
 void locks_client_reclaimed(struct nfs4r_core *c, const uint64_t id[2]);
 void locks_view_adopted(struct nfs4r_core *c, nfs4r_servers anew);
+bool locks_is_outside(const struct nfs4r_core *c); /* until locks_fence() */
 bool locks_is_back(const struct nfs4r_core *c); /* it was outside, and may serve: locks_fence() first */
 void locks_fence(struct nfs4r_core *c);
 

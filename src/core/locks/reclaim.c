@@ -93,6 +93,11 @@ void locks_view_adopted(struct nfs4r_core *c, nfs4r_servers anew)
 	c->locks.outside |= !state_is_member(c, c->self) || (anew & NFS4R_BIT(c->self));
 }
 
+bool locks_is_outside(const struct nfs4r_core *c)
+{
+	return c->locks.outside && !FAULT(F_LOCK_NO_FENCE);
+}
+
 bool locks_is_back(const struct nfs4r_core *c)
 {
 	return c->locks.outside && !not_ready(c);

@@ -171,7 +171,7 @@ void ops_forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nf
 	o = find(c, &a->id);
 	if (!o || o->remote || o->state != OP_FORWARDED || o->to != from)
 		return;
-	if (is_of_the_past(c, from, o->op, a))
+	if (is_of_the_past(c, from, o->op, a) || (nfs4r_op_is_lock(a->type) && locks_is_outside(c))) /* locks 14: it ends when the clients are fenced */
 		return;
 	if (nfs4r_shape_of_result_to(o->op, a)) {
 		c->st.bad_messages++;
