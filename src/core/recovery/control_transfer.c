@@ -370,6 +370,24 @@ static void drop_lost(struct nfs4r_core *c, nfs4r_server_id s)
 			drop(c, cl);
 }
 
+/*
+ * A PROPOSE of a claim below it is of the past. A complete member has heard of each release, so what it does not know, and @s has, is still to come: it is acked then, since with locks a claim may last as long as its
+ * gap, and who does not know it cannot ask its owner.
+ */
+static uint64_t known_below(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	const struct joiner *j = &c->join.from[s];
+	uint64_t below = j->next_seq;
+
+	for (uint32_t i = 0; i < j->n && c->view.complete && state_locks_shared(c); i++) {
+		const struct nfs4r_pid *pid = &j->rows[i].pid;
+
+		if (pid->server == s && j->rows[i].kind == NFS4R_PROPOSED && pid->seq < below && !state_claim_find(c, s, pid->seq) && !was_released(c, pid))
+			below = pid->seq;
+	}
+	return below;
+}
+
 static void install(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct joiner *j = &c->join.from[s];
@@ -384,7 +402,7 @@ static void install(struct nfs4r_core *c, nfs4r_server_id s)
 	for (uint32_t i = 0; i < j->n; i++)
 		if ((cl = state_claim_find(c, j->rows[i].pid.server, j->rows[i].pid.seq)))
 			cl->listed = false;
-	c->peers[s].joined_below = j->next_seq;
+	c->peers[s].joined_below = known_below(c, s);
 	free(j->rows);
 	*j = (struct joiner){ 0 };
 }
