@@ -31,7 +31,7 @@ struct pend { /* entry between received/started and committed */
 	enum pend_state state;
 	bool woken;
 	bool intent; /* own, begun before a crash; the caller says whether it was executed */
-	bool made; /* own, by fuzzy.c: nothing to be executed */
+	bool made; /* own, and nothing to be executed: exact again (fuzzy.c), lists of locks, clients */
 	uint64_t failed_ms, again_ms; /* withdraw.c: since when it cannot be applied, 0: nothing is known of that; not tried before */
 	uint32_t cause, tries; /* why; how often it failed */
 	uint64_t begun_ms; /* BUSY: since when the caller has it; failed.c */
