@@ -260,7 +260,7 @@ static void print_heartbeat(const struct nfs4r_msg *m, char *buf, size_t len)
 		 (unsigned long long)m->heartbeat.claims);
 }
 
-static void print_joinrows(const struct nfs4r_msg *m, char *buf, size_t len)
+static void print_joinrows(struct sim *s, const struct nfs4r_msg *m, char *buf, size_t len)
 {
 	size_t n = snprintf(buf, len, " view %llu rows %u..%u of %u next %llu applied", (unsigned long long)m->joinrows.view,
 			    m->joinrows.offset, m->joinrows.offset + m->joinrows.n, m->joinrows.total,
@@ -269,12 +269,13 @@ static void print_joinrows(const struct nfs4r_msg *m, char *buf, size_t len)
 	for (uint32_t i = 1; i <= SERVERS_MAX && n < len; i++)
 		n += snprintf(buf + n, len - n, " %s", lsn_str(m->joinrows.applied[i]));
 	for (uint32_t i = 0; i < m->joinrows.n && n < len; i++)
-		n += snprintf(buf + n, len - n, " %u.%llu", m->joinrows.rows[i].pid.server,
-			      (unsigned long long)m->joinrows.rows[i].pid.seq);
+		n += snprintf(buf + n, len - n, " %u.%llu:%s%s", m->joinrows.rows[i].pid.server,
+			      (unsigned long long)m->joinrows.rows[i].pid.seq, m->joinrows.rows[i].ncontrols ? oid_name(s, &m->joinrows.rows[i].controls[0].oid) : "",
+			      m->joinrows.rows[i].ncontrols > 1 ? "+" : "");
 }
 
 /* Messages of views; false: not one of them. */
-static bool print_view_msg(const struct nfs4r_msg *m, char *buf, size_t len)
+static bool print_view_msg(struct sim *s, const struct nfs4r_msg *m, char *buf, size_t len)
 {
 	size_t n;
 
@@ -310,7 +311,7 @@ static bool print_view_msg(const struct nfs4r_msg *m, char *buf, size_t len)
 		snprintf(buf, len, " view %llu from %u", (unsigned long long)m->join.view, m->join.offset);
 		return true;
 	case NFS4R_MSG_JOINROWS:
-		print_joinrows(m, buf, len);
+		print_joinrows(s, m, buf, len);
 		return true;
 	case NFS4R_MSG_JOINED:
 		snprintf(buf, len, " view %llu", (unsigned long long)m->joined.view);
@@ -330,7 +331,7 @@ void msg_print(struct sim *s, const struct nfs4r_msg *m, char *buf, size_t len)
 	size_t n = snprintf(buf, len, "%s", nfs4r_msg_name(m->type));
 	char text[300];
 
-	if (print_view_msg(m, buf + n, len - n))
+	if (print_view_msg(s, m, buf + n, len - n))
 		return;
 
 	switch (m->type) {

@@ -217,6 +217,14 @@ void locker_no_answer(struct locker *l, uint32_t owner)
 	a->on = false;
 }
 
+static bool believed(const struct locker *l, uint32_t owner, const struct locker_range *r)
+{
+	for (uint32_t o = 0; o < l->nowners; o++)
+		if (o != owner && meets(l, o, r) != CELLS)
+			return true;
+	return false;
+}
+
 /* The first byte of @r in which @b is in its way and may not be lost; CELLS: none. */
 static uint32_t is_owed(const struct belief *b, const struct locker_range *r)
 {
@@ -251,6 +259,18 @@ static void push_aside(struct locker *l, uint32_t owner, const struct locker_ran
 	}
 }
 
+/* What @owner hears cannot be used: its server goes on after a stop, and says what it has heard before. So others may have it by now; and it may be lost. */
+static void is_late(struct locker *l, uint32_t owner, const struct locker_range *r)
+{
+	struct belief *mine = &l->beliefs[r->file][owner];
+
+	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++) {
+		mine->loose[c] = true;
+		for (uint32_t o = 0; o < l->nowners; o++)
+			mine->gone[c] |= o != owner && !l->beliefs[r->file][o].gone[c] && conflict(l->beliefs[r->file][o].type[c], r->type);
+	}
+}
+
 /* @owner has got what it waited for. */
 static void overtakes(struct locker *l, uint32_t owner)
 {
@@ -270,12 +290,15 @@ void locker_granted(struct locker *l, uint64_t now, uint32_t owner, const struct
 	struct belief *mine = &l->beliefs[r->file][owner];
 	struct person *p = &l->owners[owner];
 
-	push_aside(l, owner, r, "is granted");
+	if (can_use(l, owner))
+		push_aside(l, owner, r, "is granted");
 	overtakes(l, owner);
 	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++) {
 		mine->type[c] = (uint8_t)r->type;
 		mine->gone[c] = mine->loose[c] = false;
 	}
+	if (!can_use(l, owner))
+		is_late(l, owner, r);
 	p->ask.on = p->wait.on = p->reserved.on = p->reserved_gone = false;
 	touch(l, now, owner, r);
 }
@@ -300,9 +323,11 @@ void locker_reserved(struct locker *l, uint64_t now, uint32_t owner, const struc
 {
 	struct person *p = &l->owners[owner];
 
-	push_aside(l, owner, r, "has reserved");
+	if (can_use(l, owner))
+		push_aside(l, owner, r, "has reserved");
 	overtakes(l, owner);
-	p->wait.on = p->reserved_gone = false;
+	p->wait.on = false;
+	p->reserved_gone = !can_use(l, owner) && believed(l, owner, r);
 	p->reserved = (struct asked){ true, *r, now };
 	touch(l, now, owner, r);
 }
@@ -441,14 +466,6 @@ bool locker_is_waiting(const struct locker *l, uint32_t owner)
 	return l->owners[owner].wait.on;
 }
 
-static bool believed(const struct locker *l, uint32_t owner, const struct locker_range *r)
-{
-	for (uint32_t o = 0; o < l->nowners; o++)
-		if (o != owner && meets(l, o, r) != CELLS)
-			return true;
-	return false;
-}
-
 /* Blocked is also who waits for what a blocked one waits for: it came later, perhaps. */
 static void find_blocked(struct locker *l)
 {
@@ -527,16 +544,22 @@ bool locker_has_any(const struct locker *l, uint32_t owner, uint32_t file)
 	return false;
 }
 
-static void under_lock(struct locker *l, uint32_t owner, uint32_t file, uint32_t first, uint32_t n, enum locker_type type)
+/* False: it is the last word of a server that cannot serve any more, and others may have had the lock since. */
+static bool under_lock(struct locker *l, uint32_t owner, uint32_t file, uint32_t first, uint32_t n, enum locker_type type)
 {
 	const struct locker_range r = { file, type, 4 * first, 4 * (first + n) - 1 };
 	const struct belief *b = &l->beliefs[file][owner];
 
 	if (!locker_has(l, owner, &r))
 		finding(l, "simulator: owner %u uses f%u without a lock", owner, file);
-	for (uint32_t c = cell_of(r.start); c <= cell_of(r.last); c++)
-		if (b->gone[c])
-			finding(l, "owner %u at S%u uses f%u byte %u, which somebody else has locked since", owner, l->owners[owner].server, file, c);
+	for (uint32_t c = cell_of(r.start); c <= cell_of(r.last); c++) {
+		if (!b->gone[c])
+			continue;
+		if (!can_use(l, owner))
+			return false;
+		finding(l, "owner %u at S%u uses f%u byte %u, which somebody else has locked since", owner, l->owners[owner].server, file, c);
+	}
+	return true;
 }
 
 static bool may_be(const struct words *w, uint32_t word)
@@ -554,7 +577,7 @@ static void is_now(struct words *w, uint32_t word)
 
 void locker_write_begins(struct locker *l, uint32_t owner, uint32_t file, uint32_t first, uint32_t n, uint32_t word)
 {
-	under_lock(l, owner, file, first, n, LOCKER_WRITE);
+	(void)under_lock(l, owner, file, first, n, LOCKER_WRITE);
 	for (uint32_t i = first; i < first + n; i++) {
 		struct words *w = &l->words[file][i];
 
@@ -569,16 +592,16 @@ void locker_write_begins(struct locker *l, uint32_t owner, uint32_t file, uint32
 
 void locker_write_ends(struct locker *l, uint32_t owner, uint32_t file, uint32_t first, uint32_t n, uint32_t word, bool ok)
 {
-	if (!ok)
+	if (!ok || !under_lock(l, owner, file, first, n, LOCKER_WRITE))
 		return;
-	under_lock(l, owner, file, first, n, LOCKER_WRITE);
 	for (uint32_t i = first; i < first + n; i++)
 		is_now(&l->words[file][i], word);
 }
 
 void locker_reads(struct locker *l, uint32_t owner, uint32_t file, uint32_t first, uint32_t n, const uint32_t *words)
 {
-	under_lock(l, owner, file, first, n, LOCKER_READ);
+	if (!under_lock(l, owner, file, first, n, LOCKER_READ))
+		return;
 	for (uint32_t i = 0; i < n; i++) {
 		struct words *w = &l->words[file][first + i];
 

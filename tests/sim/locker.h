@@ -65,7 +65,7 @@ void locker_may_lose(struct locker *l, uint32_t owner);
 /* A request that does not wait leaves; then one of the two below, or locker_no_answer(): it was answered "come again". */
 void locker_asks(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);
 void locker_no_answer(struct locker *l, uint32_t owner);
-/* The lock is the owner's. Ends its request, its wait and its reservation. Of what it had in the range before only what this says is left. */
+/* The lock is the owner's. Ends its request, its wait and its reservation. Of what it had in the range before only what this says is left. If its server cannot serve it may be lost already. */
 void locker_granted(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);
 void locker_denied(struct locker *l, uint64_t now, uint32_t owner);
 /* The owner, which has all of the range, asks for a read lock in place of a write lock: from now on it does not write there. The answer cannot be a refusal. */

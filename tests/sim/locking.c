@@ -596,7 +596,8 @@ static void be_away(struct client *c)
 	if (k->gone) {
 		lost_all(c);
 		close_all(c);
-		k->recovers = k->begun = k->gone = false;
+		locker_gives_up(s->locker, s->now, k->owner);
+		k->recovers = k->begun = k->gone = k->fetches = k->lowers = false;
 		k->state = LOCKING_IDLE;
 	}
 	if (!k->recovers)
@@ -731,7 +732,7 @@ void locking_server_down(struct client *c)
 /* Lock_Grace by the fastest clock. */
 static uint64_t grace_us(const struct sim *s)
 {
-	return s->plan.lock_grace_ms * MS * 1000 / (1000 + s->plan.drift_permille);
+	return s->plan.lock_grace_ms * MS * 1000 / (1000 + s->plan.drift_permille) - 1 * MS;
 }
 
 /* The core says of those that are not back in time that they are gone. */
@@ -1248,27 +1249,33 @@ static bool waits_for_the_dead(const struct client *c)
 	return c->locking && c->locking->state == LOCKING_WAITS && tree_get(&c->server->sim->oracle, c->server->sim->lock_files[c->locking->want.file])->state == ROW_DEAD;
 }
 
+/* @v was outside for long enough, unless it was back meanwhile. */
+static void outside_over(struct sim *s, void *arg, uint64_t since, uint64_t b)
+{
+	struct server *v = arg;
+
+	if (s->lock_outside[v->id] != since)
+		return;
+	TRACE(s, v, "is outside for long enough: what its clients have may be lost");
+	for (uint32_t k = 0; k < v->nclients; k++)
+		if (v->clients[k]->locking)
+			locker_may_lose(s->locker, v->clients[k]->locking->owner);
+}
+
 /* Until when does nobody give up the locks of @v's clients? What the others have adopted counts, since each of them goes by its own view. */
 static void look_outside(struct server *v)
 {
 	struct sim *s = v->sim;
-	struct lock_outside *o = &s->lock_outside[v->id];
+	uint64_t *since = &s->lock_outside[v->id];
 	bool is_outside = false;
 
 	for (uint32_t q = 1; q <= s->plan.servers; q++)
 		if (q != v->id && s->servers[q].up && view_members(&s->servers[q]))
 			is_outside |= !(view_members(&s->servers[q]) & NFS4R_BIT(v->id));
-	if (!is_outside)
-		*o = (struct lock_outside){ 0 };
-	else if (!o->since)
-		o->since = s->now;
-	if (!o->since || o->over || s->now < o->since + grace_us(s))
-		return;
-	o->over = true;
-	TRACE(s, v, "is outside for long enough: what its clients have may be lost");
-	for (uint32_t k = 0; k < v->nclients; k++)
-		if (v->clients[k]->locking)
-			locker_may_lose(s->locker, v->clients[k]->locking->owner);
+	if (is_outside && !*since)
+		sim_at(s, s->now + grace_us(s), outside_over, v, s->now, 0);
+	*since = !is_outside ? 0 : *since ? *since :
+					    s->now;
 }
 
 void locking_look(struct sim *s)

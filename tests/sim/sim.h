@@ -513,10 +513,7 @@ struct sim {
 	uint32_t nlock_files, lock_files[LOCKER_FILES]; /* objects, by the checker's number */
 	uint32_t nlock_owners;
 	uint64_t lock_client_waits; /* EV_CLIENT: numbers */
-	struct lock_outside { /* locking.c: by the views that the others have adopted */
-		uint64_t since; /* world time; 0: it is in all of them */
-		bool over; /* for so long that what its clients have may be lost */
-	} lock_outside[SERVERS_MAX + 1];
+	uint64_t lock_outside[SERVERS_MAX + 1]; /* locking.c: since when, in world time, somebody goes by a view without the server; 0: nobody does */
 };
 
 /* ---- sim.c ------------------------------------------------------------------------------ */

@@ -283,7 +283,8 @@ static void a_write_without_an_answer_may_be_seen_and_then_stays(void **state)
 	is_refused(l, "reads 0");
 }
 
-static void a_write_under_a_lost_lock_is_refused(void **state)
+/* Its process was stopped, and goes on with what it had heard before. */
+static void the_last_word_of_a_server_changes_nothing(void **state)
 {
 	struct locker *l = begin();
 
@@ -292,8 +293,46 @@ static void a_write_under_a_lost_lock_is_refused(void **state)
 	locker_serves(l, 1, false);
 	locker_may_lose(l, 1);
 	locker_granted(l, 3, 3, WRITES(0, 3));
+	locker_write_begins(l, 3, 0, 0, 1, 6);
+	locker_write_ends(l, 3, 0, 0, 1, 6, true);
 	locker_write_ends(l, 1, 0, 0, 1, 5, true);
-	is_refused(l, "somebody else has locked since");
+	locker_reads(l, 1, 0, 0, 1, (uint32_t[]){ 0 });
+	locker_reads(l, 3, 0, 0, 1, (uint32_t[]){ 6 });
+	assert_null(locker_failure(l));
+	locker_reads(l, 3, 0, 0, 1, (uint32_t[]){ 5 });
+	is_refused(l, "reads 5");
+}
+
+static void what_is_granted_by_a_last_word_is_lost_before_it_can_be_used(void **state)
+{
+	struct locker *l = begin();
+
+	locker_serves(l, 1, false);
+	locker_granted(l, 2, 3, READS(0, 7));
+	locker_granted(l, 3, 1, WRITES(4, 9)); /* an old answer */
+	assert_null(locker_failure(l));
+	locker_granted(l, 4, 2, READS(9, 9)); /* of the same server */
+	locker_lost(l, 5, 2, READS(9, 9));
+	locker_granted(l, 6, 3, READS(0, 9));
+	assert_null(locker_failure(l));
+	locker_serves(l, 1, true);
+	is_refused(l, "can use its lock of f0 byte 4");
+}
+
+static void a_write_that_nobody_can_serve_may_be_asked_for_under_a_lost_lock(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, WRITES(0, 3));
+	locker_serves(l, 1, false);
+	locker_may_lose(l, 1);
+	locker_granted(l, 3, 3, WRITES(0, 3));
+	locker_write_begins(l, 1, 0, 0, 1, 5);
+	locker_write_ends(l, 1, 0, 0, 1, 5, false);
+	assert_null(locker_failure(l));
+	locker_reads(l, 3, 0, 0, 1, (uint32_t[]){ 0 });
+	locker_reads(l, 3, 0, 0, 1, (uint32_t[]){ 5 }); /* but it is not to come then */
+	is_refused(l, "reads 5");
 }
 
 static void a_use_without_a_lock_is_the_simulators_own(void **state)
@@ -578,7 +617,9 @@ int main(void)
 		cmocka_unit_test(bytes_of_the_last_lock_are_read),
 		cmocka_unit_test(older_bytes_are_refused),
 		cmocka_unit_test(a_write_without_an_answer_may_be_seen_and_then_stays),
-		cmocka_unit_test(a_write_under_a_lost_lock_is_refused),
+		cmocka_unit_test(the_last_word_of_a_server_changes_nothing),
+		cmocka_unit_test(what_is_granted_by_a_last_word_is_lost_before_it_can_be_used),
+		cmocka_unit_test(a_write_that_nobody_can_serve_may_be_asked_for_under_a_lost_lock),
 		cmocka_unit_test(a_use_without_a_lock_is_the_simulators_own),
 		cmocka_unit_test(a_waiter_of_a_free_lock_is_served_in_time),
 		cmocka_unit_test(a_waiter_that_is_forgotten_is_found),

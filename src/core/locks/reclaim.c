@@ -3,7 +3,7 @@
  * What clients of this server had before a start, or before this server was outside (locks 4, 12, 14).
  *
  * Happy path: a start numbers its requests above those of all earlier ones. Clients that were in the list before ask for their locks again, and what they ask for has new numbers. A client that has done so
- * says it, and what is left of its earlier life is gone, by an entry of this server's log. After lock_grace_ms clients that did not come back are gone, and
+ * says it, and what is left of its earlier life is gone, by an entry of this server's log. When this server has served for lock_grace_ms clients that did not come back are gone, and
  * when all others are done everything of before is.
  * A server that comes back into the view with its memory does the same: its clients are fenced, and nothing is served before.
  *
@@ -47,9 +47,9 @@ uint64_t locks_life(const struct nfs4r_core *c, const struct nfs4r_lock_owner *o
 static void begin(struct nfs4r_core *c)
 {
 	c->locks.reclaim_below = locks_number_next(c);
-	c->locks.reclaim_until_ms = c->now + c->cfg.lock_grace_ms;
+	c->locks.reclaim_until_ms = UINT64_MAX; /* nobody can reclaim anything before this server serves */
 	log_clients_reclaim_begins(c);
-	out_timer_at(c, c->locks.reclaim_until_ms);
+	out_timer_at(c, c->now);
 }
 
 void locks_reclaim_started(struct nfs4r_core *c)
@@ -62,7 +62,7 @@ void locks_client_reclaimed(struct nfs4r_core *c, const uint64_t id[2])
 	bool any = log_clients_reclaim(c);
 
 	log_client_reclaimed(c, id, c->locks.reclaim_below);
-	if (any && !log_clients_reclaim(c) && c->locks.reclaim_until_ms) { /* the last one: nobody else had any */
+	if (any && !log_clients_reclaim(c) && c->locks.reclaim_until_ms && log_clients_may_say(c)) { /* the last one: nobody else had any */
 		c->locks.reclaim_until_ms = c->now;
 		out_timer_at(c, c->now);
 	}
@@ -72,10 +72,12 @@ void locks_reclaim_timers(struct nfs4r_core *c)
 {
 	if (!c->locks.reclaim_until_ms)
 		return;
-	if (c->now < c->locks.reclaim_until_ms) {
-		out_timer_at(c, c->locks.reclaim_until_ms);
-	} else if (!log_clients_may_say(c)) {
+	if (c->locks.reclaim_until_ms == UINT64_MAX && log_clients_may_say(c))
+		c->locks.reclaim_until_ms = c->now + c->cfg.lock_grace_ms;
+	if (!log_clients_may_say(c)) {
 		out_timer_at(c, c->now + state_repeat_ms(c));
+	} else if (c->now < c->locks.reclaim_until_ms) {
+		out_timer_at(c, c->locks.reclaim_until_ms);
 	} else {
 		log_clients_reclaim_ends(c, c->locks.reclaim_below);
 		if (log_clients_reclaim(c)) /* they are back, and have not come to an end: their reclaims cannot be decided yet, perhaps */

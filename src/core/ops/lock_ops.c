@@ -41,6 +41,8 @@ bool ops_lock_at_once(struct nfs4r_core *c, struct nfs4r_op *op)
 		return false;
 	op->lock.n = op->lock.of = op->lock.view = op->lock.inc = 0;
 	op->lock.conflict = (struct nfs4r_file_lock){ .holder = 0 };
+	if (op->lock.reclaim)
+		log_client_is_back(c, op->lock.lock.owner.client);
 	if (!nfs4r_core_locks_shared(c))
 		st = NFS4R_NOTSUPP;
 	else if (op->lock.lock.start > op->lock.lock.last || (op->type == NFS4R_OP_LOCK && !op->lock.wait))
@@ -82,8 +84,6 @@ bool ops_lock_waits(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, NFS4R_DENIED);
 		return true;
 	}
-	if (o->op->lock.reclaim)
-		log_client_is_back(c, o->op->lock.lock.owner.client);
 	if (is_complete(c, o->op))
 		return !locks_begin(c, o, o->op);
 	out_timer_at(c, c->now + state_repeat_ms(c)); /* and with each answer that may go out: ops_exec_answers() */
