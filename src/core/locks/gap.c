@@ -4,7 +4,7 @@
  *
  * Happy path: a claim is in a gap from the start of this server on, or from when it is won, since an ACK or this server's own rows say so (gap_rows.c). In it no lock is granted anew. Every member is asked for the
  * locks of its clients (LOCKS_OF) and answers with a list, which also says which clients have not reclaimed yet. Clients that do, and those of servers outside the view, are awaited. When all lists are here
- * and nobody is awaited, the gap ends, the table is the truth again, and all members are told (GAP_OVER), so that they forget what they have noted.
+ * and nobody is awaited, the gap ends, the table is the truth again, and all members hear it (GAP_OVER), so that they forget what they have noted.
  *
  * Failure modes: a piece of a list is lost: the member is asked again, and its list begins anew. A member starts anew: its list is awaited again. A member is removed: its list is not awaited any more, but its
  * clients are. The log of this server ends: so do its claims, and each server that had them notes a gap.
@@ -189,7 +189,7 @@ static void open_gap(struct nfs4r_core *c, struct gap_claim *g)
 	g->since = c->log.logs[c->self].received;
 	g->round = ++c->locks.gap_round;
 	g->listed = 0;
-	g->told = NFS4R_BIT(c->self);
+	g->known_by = NFS4R_BIT(c->self);
 	c->locks.gap_sent_ms = 0;
 	out_timer_at(c, c->now + 1);
 }
@@ -216,7 +216,7 @@ void locks_gap_started(struct nfs4r_core *c)
 		g = get(c, cl->key.seq);
 		g->rows = locks_gap_touches(c, cl);
 		open_gap(c, g);
-		g->listed = NFS4R_BIT(c->self); /* nobody was told anything yet */
+		g->listed = NFS4R_BIT(c->self); /* nobody has heard anything yet */
 	}
 }
 
@@ -239,10 +239,10 @@ void locks_gap_named(struct nfs4r_core *c, struct claim *cl, nfs4r_server_id fro
 		return;
 	}
 	if (!g->rows)
-		g->told = ~(nfs4r_servers)0;
+		g->known_by = ~(nfs4r_servers)0;
 	g->won = true;
 	g->rows = true; /* a majority did not name it: it is over, and @from has not heard that */
-	g->told &= ~NFS4R_BIT(from);
+	g->known_by &= ~NFS4R_BIT(from);
 	out_timer_at(c, c->now + 1);
 }
 
@@ -291,7 +291,7 @@ bool locks_gap_keeps(const struct nfs4r_core *c, const struct claim *cl)
 
 	if (!g || FAULT(F_LOCK_RELEASE_IN_GAP))
 		return false;
-	return g->open || (g->won && g->rows && (c->view.adopted.members & ~g->told));
+	return g->open || (g->won && g->rows && (c->view.adopted.members & ~g->known_by));
 }
 
 void locks_gap_released(struct nfs4r_core *c, const struct claim *cl)
@@ -315,11 +315,11 @@ static uint32_t controls_of(const struct nfs4r_core *c, const struct gap_claim *
 }
 
 /* All members know: nothing is left of it at any of them, nor here. */
-static void is_told(struct nfs4r_core *c, const struct gap_claim *g)
+static void all_know(struct nfs4r_core *c, const struct gap_claim *g)
 {
 	struct nfs4r_control v[NFS4R_CLAIM_CONTROLS_MAX];
 
-	if (c->view.adopted.members & ~g->told)
+	if (c->view.adopted.members & ~g->known_by)
 		return;
 	locks_gap_drop(c, v, controls_of(c, g, v));
 	c->dirty |= DIRTY_RELEASE;
@@ -327,7 +327,7 @@ static void is_told(struct nfs4r_core *c, const struct gap_claim *g)
 
 static void tell(struct nfs4r_core *c, struct gap_claim *g)
 {
-	nfs4r_servers to = c->view.adopted.members & ~g->told;
+	nfs4r_servers to = c->view.adopted.members & ~g->known_by;
 
 	if (!g->won || g->open || !g->rows || !to)
 		return;
@@ -336,8 +336,8 @@ static void tell(struct nfs4r_core *c, struct gap_claim *g)
 		return;
 	}
 	if (FAULT(F_LOCK_END_ONCE) && g->sent_ms) {
-		g->told = ~(nfs4r_servers)0;
-		is_told(c, g);
+		g->known_by = ~(nfs4r_servers)0;
+		all_know(c, g);
 		return;
 	}
 	g->sent_ms = c->now ? c->now : 1;
@@ -359,7 +359,7 @@ static void end(struct nfs4r_core *c, struct gap_claim *g)
 	g->sent_ms = 0;
 	tell(c, g);
 	if (g->rows)
-		is_told(c, g);
+		all_know(c, g);
 	c->dirty |= DIRTY_OPS | DIRTY_RELEASE;
 }
 
@@ -514,7 +514,7 @@ void locks_gap_joined(struct nfs4r_core *c, nfs4r_servers servers)
 
 	HASH_ITER(hh, c->locks.gap_claims, g, tmp)
 		if (!FAULT(F_LOCK_END_ONCE))
-			g->told &= ~servers | NFS4R_BIT(c->self);
+			g->known_by &= ~servers | NFS4R_BIT(c->self);
 	locks_gap_timers(c);
 }
 
@@ -526,7 +526,7 @@ void locks_gap_new_view(struct nfs4r_core *c, nfs4r_servers anew)
 	HASH_ITER(hh, c->locks.gap_claims, g, tmp) {
 		g->listed &= ~anew | NFS4R_BIT(c->self);
 		if (g->won && !g->open && g->rows)
-			is_told(c, g);
+			all_know(c, g);
 	}
 }
 
@@ -557,8 +557,8 @@ void locks_gap_on_over(struct nfs4r_core *c, nfs4r_server_id from, const struct 
 		g = pid->server == c->self ? find(c, pid->seq) : NULL;
 		if (!g || g->open)
 			return;
-		g->told |= NFS4R_BIT(from);
-		is_told(c, g);
+		g->known_by |= NFS4R_BIT(from);
+		all_know(c, g);
 		return;
 	}
 	if (pid->server != from || !c->view.complete || not_ready(c))
@@ -666,7 +666,7 @@ static void list_lock(void *arg, const struct nfs4r_oid *oid, const struct nfs4r
 		(struct nfs4r_file_lock_row){ *oid, { .lock = *lock, .holder = c->self, .inc = c->cfg.peer_inc, .n = locks_answered(c, oid, &lock->owner) } };
 }
 
-/* Another server has a gap. What clients were told is in HT, whoever granted it; what is not, they have not. */
+/* Another server has a gap. What clients have heard of is in HT, whoever granted it; what is not, they have not. */
 void locks_gap_on_question(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct listing l = { .c = c, .to = from, .question = m };

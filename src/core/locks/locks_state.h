@@ -116,7 +116,7 @@ struct gap_claim { /* gap.c: an own claim that has, or had, a gap in this start,
 	nfs4r_lsn since; /* end of the own log when it was opened */
 	uint64_t round; /* lists from this one on count */
 	nfs4r_servers listed; /* members whose lists were taken in */
-	nfs4r_servers told; /* members that know that it is over */
+	nfs4r_servers known_by; /* members that know that it is over */
 	uint64_t sent_ms;
 	UT_hash_handle hh;
 };
