@@ -346,6 +346,7 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 	struct claim *relied[CLAIMS_RELIED_ON_MAX], *cl;
 	uint32_t nrelied = 0, n = 0;
 	bool optional = false;
+	bool reclaims = nfs4r_op_is_lock(o->op->type) && o->op->lock.reclaim; /* locks 8: whoever wants this to be clear may wait for a gap, and that waits for the reclaim */
 
 	for (uint32_t i = 0; i < nd->n; i++) {
 		cl = control_own_cover(c, &nd->v[i], o, false);
@@ -363,7 +364,7 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 		ops_unhold(c, o);
 		return;
 	}
-	if (n && (is_backed_off(c, nd) || somebody_away(c))) {
+	if (n && ((!reclaims && is_backed_off(c, nd)) || somebody_away(c))) {
 		ops_unhold(c, o);
 		return;
 	}
