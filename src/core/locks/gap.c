@@ -466,6 +466,15 @@ static nfs4r_servers to_list(const struct nfs4r_core *c, const struct gap_claim 
 	return set;
 }
 
+/* All rows that were older than a gap which is over are in tables now: what is read of one later is newer, or of a file that came from elsewhere. */
+static void rows_count(struct nfs4r_core *c)
+{
+	struct gap_claim *g, *tmp;
+
+	HASH_ITER(hh, c->locks.gap_claims, g, tmp)
+		g->past &= g->open || !c->tree.next_locked;
+}
+
 void locks_gap_goes_on(struct nfs4r_core *c)
 {
 	nfs4r_servers lists = 0, clients;
@@ -492,6 +501,7 @@ void locks_gap_goes_on(struct nfs4r_core *c)
 	}
 	if (over) {
 		locks_load_past(c);
+		rows_count(c);
 		locks_gap_all_over(c);
 	}
 	if (!c->locks.ngaps)

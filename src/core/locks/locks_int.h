@@ -34,6 +34,7 @@ enum nfs4r_lock_answer locks_set(struct nfs4r_core *c, struct lock_file *f, cons
 void locks_clear(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock);
 void locks_left(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn); /* its LOCKS entry is under way */
 
+void locks_load_below(struct nfs4r_core *c, const struct nfs4r_oid *obj); /* it, and what is below it, if their rows are not empty */
 void locks_load_past(struct nfs4r_core *c); /* files of a gap that is over whose rows are not empty, so that they are written when control ends */
 
 /* reclaim.c */

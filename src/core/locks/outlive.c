@@ -170,9 +170,14 @@ static bool changes_ancestors(const struct nfs4r_entry *e)
 void locks_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	c->locks.gap_moved = 0;
-	for (uint32_t i = 0; i < e->nparts && e->log == c->self && locks_gap_any(c); i++)
-		if (e->parts[i].effect == NFS4R_EFF_PARENT && locks_in_gap(c, &e->parts[i].oid))
+	for (uint32_t i = 0; i < e->nparts && e->log == c->self && locks_gap_any(c); i++) {
+		if (e->parts[i].effect != NFS4R_EFF_PARENT)
+			continue;
+		if (locks_in_gap(c, &e->parts[i].oid))
 			c->locks.gap_moved |= 1u << i;
+		else
+			locks_load_below(c, &e->parts[i].oid); /* where it comes to, its row may not count */
+	}
 }
 
 static void gaps_committed(struct nfs4r_core *c, const struct nfs4r_entry *e)

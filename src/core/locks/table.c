@@ -245,6 +245,15 @@ struct lock_file *locks_file_get(struct nfs4r_core *c, const struct nfs4r_oid *o
 	return f;
 }
 
+void locks_load_below(struct nfs4r_core *c, const struct nfs4r_oid *obj)
+{
+	struct nfs4r_oid oid = { { 0 } };
+
+	while (c->tree.next_locked && c->tree.next_locked(c->tree.ctx, &oid, &oid))
+		if (!locks_file_find(c, &oid) && control_is_under(c, &oid, obj))
+			locks_file_get(c, &oid);
+}
+
 void locks_load_past(struct nfs4r_core *c)
 {
 	struct nfs4r_oid oid = { { 0 } };
