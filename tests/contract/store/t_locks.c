@@ -108,6 +108,52 @@ static void test_the_newest_list(void **state)
 	always(look_none);
 }
 
+/* Files with locks, in the order of their OIDs. */
+static void expect_locked(bool first, bool second)
+{
+	static const struct nfs4r_oid none;
+	bool ascend = nfs4r_oid_cmp(&file, &other) < 0;
+	const struct nfs4r_oid *all[] = { ascend ? &file : &other, ascend ? &other : &file };
+	bool has[] = { ascend ? first : second, ascend ? second : first };
+	struct nfs4r_oid at = none;
+
+	for (int i = 0; i < 2; i++) {
+		if (!has[i])
+			continue;
+		assert_true(nfs4r_store_next_locked(f.s, &at, &at));
+		assert_true(nfs4r_oid_eq(&at, all[i]));
+	}
+	assert_false(nfs4r_store_next_locked(f.s, &at, &at));
+}
+
+static void look_at_none_locked(void)
+{
+	expect_locked(false, false);
+}
+
+static void look_at_both_locked(void)
+{
+	expect_locked(true, true);
+}
+
+static void look_at_one_locked(void)
+{
+	expect_locked(false, true);
+}
+
+static void test_which_files_have_locks(void **state)
+{
+	look_at_none_locked();
+	set(&file, 1, 3, 7);
+	set(&other, 1, 1, 30);
+	always(look_at_both_locked);
+	set(&file, 1, 0, 0);
+	look_at_one_locked(); /* LMDB has the list of before */
+	always(look_at_one_locked);
+	set(&other, 2, 0, 0);
+	always(look_at_none_locked);
+}
+
 static void look_longest(void)
 {
 	expect(f.s, &file, NFS4R_LOCKS_LIST_MAX, 1);
@@ -404,6 +450,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_the_newest_list),
+		T(test_which_files_have_locks),
 		T(test_the_longest_list),
 		T(test_times_stay),
 		T(test_an_older_list_changes_nothing),
