@@ -20,8 +20,7 @@ first_seed() {
 # Those with real stores: check_store.sh.
 grep -v " store-" "$seeds" | "$sim" --jobs "$jobs" --file /dev/stdin
 "$sim" --jobs "$jobs" --twice --seeds 1 20
-# Not locks-deep: in about one seed of 400 control of a file stays although nobody uses it. Its kept seeds are in seeds.txt.
-for mode in locks locks-hot releases settings durability secret full views-full views-full-one seals-full views-liar seals-liar; do
+for mode in locks locks-hot locks-deep releases settings durability secret full views-full views-full-one seals-full views-liar seals-liar; do
 	"$sim" --jobs "$jobs" --mode "$mode" --seeds "$(first_seed)" "$named"
 done
 if [ -n "${NFS4R_SIM_FRESH:-}" ]; then
