@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Byte-range locks at three sites (docs/protocol/locks.md): what they do when nothing fails, and over the end of control. */
-#include "scenario/trees.h"
+#include "scenario/ends.h"
+#include "scenario/locks_on.h"
 
 #include "lib/unit.h"
 
@@ -494,6 +495,171 @@ static void what_was_ready_and_not_heard_is_asked_for_anew(void **state)
 	net_free(n);
 }
 
+/* The authority has lowered the lock of one client of Q, and serves another one of Q, which hears of that first. */
+static void what_is_ready_counts_before_another_one_hears_that_it_is_lowered(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	struct client *c, *d;
+
+	n->cfg.revoke_ms = 60000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 100, 100)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 1, 61)), NFS4R_OK);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, of(3, NFS4R_LOCK_READ, 25, 55))), NFS4R_BLOCKED);
+	net_hold(n, P, Q, NFS4R_MSG_FORWARD_ANSWER);
+	c = op_lock(n, Q, &f, &(struct nfs4r_lock){ .owner = { { 2, 1 }, { 2, 2 } }, .type = NFS4R_LOCK_READ, .start = 1, .last = 55 }, NFS4R_LOCK_TRY);
+	net_run(n, 2 * RTT(n));
+	assert_int_equal(notes(n, Q, true), 1);
+	d = wait_lock(n, Q, &f, of(3, NFS4R_LOCK_READ, 25, 55));
+	assert_true(d->done && d->op.status == NFS4R_OK);
+	net_pass(n);
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	assert_int_equal(counts(n, Q).own_ranges, 3); /* R 1..55 and W 56..61; R 25..55 */
+	unlock(n, Q, &f, all_of(3));
+	unlock(n, Q, &f, all_of(2));
+	all_is_heard(n);
+	assert_int_equal(try_lock(n, S, &f, of(4, NFS4R_LOCK_WRITE, 1, 61)), NFS4R_OK);
+	net_free(n);
+}
+
+/* It was granted, and its server does not hear that; control ends, and nobody wins it until the client gives up. */
+static void what_was_granted_without_an_answer_is_given_back(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	struct client *c;
+
+	n->cfg.revoke_ms = 300;
+	n->cfg.lock_reserve_ms = 1000;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 100, 100)), NFS4R_OK);
+	net_drop(n, P, Q, NFS4R_MSG_FORWARD_ANSWER);
+	net_hold(n, 0, Q, NFS4R_MSG_ACK);
+	c = wait_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9));
+	net_run(n, RTT(n));
+	assert_int_equal(counts(n, P).ranges, 2);
+	for (uint32_t i = 0; i < 100 && acting(n, P, &f); i++)
+		net_run(n, 20);
+	assert_false(acting(n, P, &f));
+	assert_false(c->done);
+	net_pass_from(n, P, Q, NFS4R_MSG_FORWARD_ANSWER);
+	assert_int_equal(finish(n, c), NFS4R_DELAY);
+	net_pass(n);
+	net_run(n, 3000); /* it does not ask again */
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
+	net_free(n);
+}
+
+/* Q's client waits for f; it is ready, which Q does not hear, and control ends. Q asks anew, and nobody lets it win control. */
+static struct nfs4r_oid about_to_ask_anew(struct net *n)
+{
+	struct nfs4r_oid f = at(n, "f");
+
+	n->cfg.revoke_ms = 300;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_OK);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 15))), NFS4R_BLOCKED);
+	net_hold(n, P, Q, NFS4R_MSG_LOCK_READY);
+	net_hold(n, 0, Q, NFS4R_MSG_ACK);
+	unlock(n, P, &f, all_of(1));
+	assert_non_null(n->held);
+	net_run(n, 700);
+	assert_false(acting(n, P, &f));
+	assert_false(acting(n, Q, &f));
+	assert_int_equal(notes(n, Q, true), 0);
+	return f;
+}
+
+static void news_of_a_request_that_was_asked_anew_do_not_count(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = about_to_ask_anew(n);
+	struct client *c;
+
+	net_pass_from(n, P, Q, NFS4R_MSG_LOCK_READY);
+	net_run(n, n->delay);
+	assert_int_equal(notes(n, Q, true), 0);
+	net_pass(n);
+	net_run(n, 5 * RTT(n));
+	assert_int_equal(notes(n, Q, true), 1);
+	c = wait_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 15));
+	assert_true(c->done && c->op.status == NFS4R_OK);
+	unlock(n, Q, &f, all_of(2));
+	all_is_heard(n);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 13, 20)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 15)), NFS4R_DENIED);
+	net_free(n);
+}
+
+static void who_gives_up_what_is_asked_anew_keeps_nobody_out(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = about_to_ask_anew(n);
+	struct nfs4r_lock lock = of(2, NFS4R_LOCK_WRITE, 0, 15);
+
+	assert_true(op_unwait(n, Q, &f, &lock)->done);
+	net_pass(n);
+	net_run(n, 3000);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_WRITE, 0, 15)), NFS4R_OK);
+	net_free(n);
+}
+
+/* Q's request is under way when P starts anew: it is in no list as carried out. */
+static void a_list_does_not_count_for_what_is_under_way(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	struct client *c;
+
+	n->cfg.revoke_ms = 0;
+	net_retune(n);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 100, 100)), NFS4R_OK);
+	assert_int_equal(try_lock(n, Q, &f, of(2, NFS4R_LOCK_READ, 0, 15)), NFS4R_OK);
+	net_hold(n, Q, P, NFS4R_MSG_FORWARD);
+	c = op_lock(n, Q, &f, &(struct nfs4r_lock){ .owner = { { 2, 1 }, { 2, 2 } }, .type = NFS4R_LOCK_WRITE, .start = 6, .last = 10 }, NFS4R_LOCK_TRY);
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, 10 * RTT(n));
+	assert_int_equal(counts(n, P).gaps, 0);
+	net_pass(n);
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_READ, 6, 6)), NFS4R_DENIED);
+	assert_int_equal(try_lock(n, S, &f, of(3, NFS4R_LOCK_READ, 11, 15)), NFS4R_OK);
+	net_free(n);
+}
+
+/* Log 6.7: who has no lease does not know what waits, or is ready. */
+static void without_a_lease_a_waiter_hears_nothing(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid f;
+	struct client *c;
+
+	locks_on(n);
+	ends_begin(n, "d/ d/f", NFS4R_DURABILITY_MAJORITY);
+	f = at(n, "d/f");
+	n->cfg.revoke_ms = 60000;
+	net_run(n, 2 * LEASE);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 0, 9)), NFS4R_OK);
+	assert_int_equal(try_lock(n, P, &f, of(4, NFS4R_LOCK_WRITE, 20, 29)), NFS4R_OK);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9))), NFS4R_BLOCKED);
+	assert_int_equal(finish(n, wait_lock(n, Q, &f, of(3, NFS4R_LOCK_WRITE, 20, 29))), NFS4R_BLOCKED);
+	unlock(n, P, &f, of(4, NFS4R_LOCK_WRITE, 20, 29));
+	net_run(n, RTT(n));
+	assert_int_equal(notes(n, Q, true), 1);
+	cut_off(n, Q);
+	net_run(n, LEASE + LEASE / 2);
+	assert_false(serves(n, Q));
+	c = wait_lock(n, Q, &f, of(2, NFS4R_LOCK_WRITE, 0, 9));
+	assert_false(c->done);
+	assert_int_equal(finish(n, c), NFS4R_DELAY);
+	c = wait_lock(n, Q, &f, of(3, NFS4R_LOCK_WRITE, 20, 29)); /* that one is ready */
+	assert_false(c->done);
+	assert_int_equal(finish(n, c), NFS4R_DELAY);
+	net_free(n);
+}
+
 static void who_waits_for_a_file_that_goes_hears_it(void **state)
 {
 	struct net *n = begin("f");
@@ -598,6 +764,12 @@ int main(void)
 		cmocka_unit_test(a_start_forgets_the_row_of_what_it_controls),
 		cmocka_unit_test(what_is_ready_before_the_answer_counts),
 		cmocka_unit_test(what_was_ready_and_not_heard_is_asked_for_anew),
+		cmocka_unit_test(what_is_ready_counts_before_another_one_hears_that_it_is_lowered),
+		cmocka_unit_test(what_was_granted_without_an_answer_is_given_back),
+		cmocka_unit_test(news_of_a_request_that_was_asked_anew_do_not_count),
+		cmocka_unit_test(who_gives_up_what_is_asked_anew_keeps_nobody_out),
+		cmocka_unit_test(a_list_does_not_count_for_what_is_under_way),
+		cmocka_unit_test(without_a_lease_a_waiter_hears_nothing),
 		cmocka_unit_test(who_waits_for_a_file_that_goes_hears_it),
 		cmocka_unit_test(what_nobody_reclaims_is_given_up),
 		cmocka_unit_test(what_is_not_reclaimed_is_unlocked),
