@@ -219,6 +219,12 @@ void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t l
 		n += snprintf(buf + n, len - n, " {%s %s %s->%s}", oid_name(s, &e->parts[i].oid),
 			      e->parts[i].effect <= NFS4R_EFF_LOCKS ? effects[e->parts[i].effect] : "?",
 			      lsn_str(e->parts[i].before), lsn_str(e->parts[i].after));
+	for (uint32_t i = 0; i < e->parts[0].nlocks && n < len; i++) {
+		const struct nfs4r_file_lock *l = &e->parts[0].locks[i];
+
+		n += snprintf(buf + n, len - n, " %s %llu..%llu of %llu at S%u", l->lock.type == NFS4R_LOCK_WRITE ? "W" : "R", (unsigned long long)l->lock.start,
+			      (unsigned long long)l->lock.last, (unsigned long long)l->lock.owner.owner[0], l->holder);
+	}
 	if (e->joined.pid.server && n < len)
 		n += snprintf(buf + n, len - n, " joined %u.%llu %s %s", e->joined.pid.server,
 			      (unsigned long long)e->joined.pid.seq, oid_name(s, &e->joined.control.oid),
