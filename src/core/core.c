@@ -77,15 +77,6 @@ static void free_ops(struct opx *list, bool owned)
 	}
 }
 
-#define FREE_TABLE(head)                        \
-	do {                                    \
-		__typeof__(head) x_, tmp_;      \
-		HASH_ITER(hh, head, x_, tmp_) { \
-			HASH_DEL(head, x_);     \
-			free(x_);               \
-		}                               \
-	} while (0)
-
 static void free_claims(struct nfs4r_core *c)
 {
 	struct claim *cl, *tmp;

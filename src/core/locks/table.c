@@ -309,15 +309,6 @@ void locks_file_drop(struct nfs4r_core *c, struct lock_file *f)
 	free(f);
 }
 
-#define FREE_ALL(head)                          \
-	do {                                    \
-		__typeof__(head) x_, tmp_;      \
-		HASH_ITER(hh, head, x_, tmp_) { \
-			HASH_DEL(head, x_);     \
-			free(x_);               \
-		}                               \
-	} while (0)
-
 void locks_fini(struct nfs4r_core *c)
 {
 	struct lock_requeue *q, *qtmp;
@@ -327,10 +318,10 @@ void locks_fini(struct nfs4r_core *c)
 	HASH_ITER(hh, c->locks.files, f, ftmp)
 		while (f->waits)
 			locks_wait_drop(f, f->waits);
-	FREE_ALL(c->locks.files);
-	FREE_ALL(c->locks.parties);
-	FREE_ALL(c->locks.leaving);
-	FREE_ALL(c->locks.gap_rows);
+	FREE_TABLE(c->locks.files);
+	FREE_TABLE(c->locks.parties);
+	FREE_TABLE(c->locks.leaving);
+	FREE_TABLE(c->locks.gap_rows);
 	locks_gap_fini(c);
 	DL_FOREACH_SAFE(c->locks.requeues, q, qtmp)
 		free(q);
@@ -343,7 +334,7 @@ void locks_fini(struct nfs4r_core *c)
 		DL_FOREACH_SAFE(r->mine, m, mtmp)
 			free(m);
 	}
-	FREE_ALL(c->locks.recs);
+	FREE_TABLE(c->locks.recs);
 	if (c->locks.table)
 		nfs4r_locks_destroy(c->locks.table);
 	if (c->locks.own)

@@ -181,4 +181,14 @@ static inline bool not_ready(const struct nfs4r_core *c)
 	return not_recovered(c) || !c->view.ready;
 }
 
+/* All of a hash table whose entries own nothing else. */
+#define FREE_TABLE(head)                        \
+	do {                                    \
+		__typeof__(head) x_, tmp_;      \
+		HASH_ITER(hh, head, x_, tmp_) { \
+			HASH_DEL(head, x_);     \
+			free(x_);               \
+		}                               \
+	} while (0)
+
 #endif
