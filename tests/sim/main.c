@@ -412,9 +412,7 @@ static const struct {
 	{ F_UNLOCK_ONCE, "locks" },
 	{ F_LOCK_NOT_RESERVED, "locks-hot" },
 	{ F_LOCK_NO_REQUEUE, "locks" },
-	{ F_LOCK_OLD_GRANT, "locks-restart" },
 	{ F_LOCK_NO_GAP, "locks-restart" },
-	{ F_LOCK_RECLAIM_ANY, "locks-restart" },
 	{ F_CLIENT_UNHELD, "locks-restart" },
 	{ F_LOCK_NUMBERS_ANEW, "locks-restart" },
 	{ F_LOCK_GONE_ANY, "locks-restart" },
@@ -429,12 +427,9 @@ static const struct {
 	{ F_LOCK_ACK_NO_GAP, "locks-cut" },
 	{ F_LOCK_JOIN_KEEPS_GAPS, "locks-storm" },
 	{ F_LOCK_RELEASE_IN_GAP, "locks-restart" },
-	{ F_LOCK_END_ONCE, "locks-storm" },
 	{ F_LOCK_AWAITS_MEMBERS, "locks-cut" },
 	{ F_LOCK_LIST_NO_OPEN, "locks-restart" },
 	{ F_LOCK_HEARD_ONLY, "locks-restart" },
-	{ F_LOCK_ANSWER_AFTER_LIST, "locks-restart" },
-	{ F_LOCK_OLD_END, "locks-storm" },
 };
 
 /*
@@ -470,6 +465,8 @@ static const struct {
  * Nobody puts a server back here when the upgrade is being finished (t_prevents_versions.c). One is about keys of servers, and none are here (t_prevents_members.c).
  * Two are about leases that are set, and a voter that starts seldom is the one whose long grant still runs (t_prevents_settings.c).
  * What stands still ends before a run does, and then nobody waits any more (t_prevents_stuck.c).
+ * The last five are about locks: answers, reclaims and words that come late, and that another rule catches, too, unless several things fall into one round trip (t_prevents_locks.c,
+ * t_prevents_gaps.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_NOT_ACKED,
@@ -489,7 +486,8 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
 				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD, F_VERSION_UNKNOWN,
-				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_HUNG_WAITS };
+				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_HUNG_WAITS,
+				      F_LOCK_OLD_GRANT, F_LOCK_RECLAIM_ANY, F_LOCK_END_ONCE, F_LOCK_ANSWER_AFTER_LIST, F_LOCK_OLD_END };
 
 static bool is_elsewhere(uint32_t fault)
 {
