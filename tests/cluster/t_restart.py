@@ -2,13 +2,17 @@
 """Servers that are killed and started again under a light load: a pause, and nothing lost."""
 import json
 import os
+import re
 import shutil
+import signal
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
 import kills
+import stands
 import trees
 
 DIR = '/nfs/restart'
@@ -40,8 +44,14 @@ class Load:
         def more():
             ended = [s for s, p in self.running.items() if p.poll() is not None]
             bed.expect(not ended, f'the load ended at sites {ended}: ' + ''.join(self.running[s].stdout.read() for s in ended))
-            return all(self.count(s) >= before[s] + 10 for s in sites or self.b.sites)
-        bed.eventually(seconds, more, lambda: f'the load stands still: {before} -> {self.steps()}')
+            return not self.standing(before, sites)
+        bed.eventually(seconds, more, lambda: f'the load stands still: {before} -> {self.steps()}\n{self.why(self.standing(before, sites))}')
+
+    def standing(self, before, sites=None):
+        return [s for s in sites or self.b.sites if self.count(s) < before[s] + 10]
+
+    def why(self, sites):
+        return '\n'.join(l for s in sites for l in stands.explain(self.b, s))
 
     def end(self):
         """{site: what it printed}"""
@@ -49,7 +59,10 @@ class Load:
             pass
         results = {}
         for s, p in self.running.items():
-            out, _ = p.communicate(timeout=150)
+            try:
+                out, _ = p.communicate(timeout=150)
+            except subprocess.TimeoutExpired:
+                raise bed.Failed(f'the load at site {s} does not end\n{self.why([s])}')
             bed.expect(p.returncode == 0, f'load at site {s}: status {p.returncode}\n{out}')
             results[s] = json.loads(out.strip().splitlines()[-1])
             heard = [(op, t0 - self.clocks[s][0], t1 - self.clocks[s][0], error) for op, t0, t1, error in results[s]['heard']]
@@ -108,6 +121,39 @@ def one_killed(b, results):
         results['one killed'] = (load, load.end())
     finally:
         load.kill()
+
+
+def reason(load):
+    """What is said when the load of site 3 stands still."""
+    try:
+        load.goes_on(2, [3])
+    except bed.Failed as e:
+        return str(e)
+    return 'it goes on'
+
+
+def says_why(b):
+    """A load that stands still: what is said of it tells a server that hangs from a guest that does. Both stand for longer than a lease, so its program has lost its lock afterwards."""
+    load = Load(b, 'why')
+    try:
+        os.kill(int(b.must('server', 3, 'pid')), signal.SIGSTOP)
+        told = {'server': reason(load)}
+        b.kill(3)
+        start_and_wait(b, [3])
+        guest = int(stands.processes(b, 3)[0])
+        os.kill(guest, signal.SIGSTOP)
+        told['guest'] = reason(load)
+        os.kill(guest, signal.SIGCONT)
+        for what, patterns in WHY.items():
+            for pattern in patterns:
+                bed.expect(re.search(pattern, told[what]), f'nothing like {pattern} when the {what} is stopped:\n{told[what]}')
+    finally:
+        load.kill()
+
+
+# Of a stopped server: nobody answers nfs4rctl, packets of the client's stay unread, the program waits in the client of NFS. Of a stopped guest: its server answers, and the guest's kernel is stopped.
+WHY = {'server': (r'-- nfs4rctl status: TimeoutExpired', r'-- packets of the client', r'load\.py .*: .*(rpc_wait_bit_killable|folio_wait|nfs_)', r'-- threads of the server\n.* x '),
+       'guest': (r'state +serving', r'status \d+: no program runs in the guest', r'\d+: T .*; 0 % of a processor')}
 
 
 def all_killed(b, results):
@@ -232,6 +278,7 @@ def main():
         b.sh(1, f'mkdir -p {DIR}/d/e && echo x >{DIR}/d/f && mkfifo {DIR}/d/fifo && ln {DIR}/d/f {DIR}/d/e/link')
         before = handles(b, 1)
         report.check('one server killed and started under load', one_killed, b, results)
+        report.check('a load that stands still says whether its server or its client hangs', says_why, b)
         report.check('one server stopped in order under load', one_stopped, b, results)
         report.check('updates go on without a server that is down, and log lines say so', does_not_wait_for_the_missing, b)
         report.check('a client hears of its own try only of what was under way when its server died', repetitions, b)

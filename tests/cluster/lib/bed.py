@@ -29,6 +29,7 @@ CLUSTER = os.path.dirname(LIB)
 ROOT = os.path.dirname(os.path.dirname(CLUSTER))
 TESTBED = os.path.join(CLUSTER, 'testbed')
 STOCK = os.environ.get('TB_STOCK') == '1'
+LINES_OF_A_FAILURE = 400    # why two loads stand still (stands.py)
 
 
 class Failed(Exception):
@@ -62,7 +63,7 @@ class Report:
 
     def fail(self, name, why):
         self.bad += 1
-        self.say('\n'.join([f'not ok {self.test}/{name}'] + ['# ' + l for l in str(why).rstrip().splitlines()[:60]]))
+        self.say('\n'.join([f'not ok {self.test}/{name}'] + ['# ' + l for l in str(why).rstrip().splitlines()[:LINES_OF_A_FAILURE]]))
 
     def check(self, name, function, *args):
         """Runs it; True when it did not raise. What it returns as a string is noted."""
