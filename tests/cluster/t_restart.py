@@ -152,8 +152,8 @@ def says_why(b):
 
 
 # Of a stopped server: nobody answers nfs4rctl, packets of the client's stay unread, the program waits in the client of NFS. Of a stopped guest: its server answers, and the guest's kernel is stopped.
-WHY = {'server': (r'-- nfs4rctl status: TimeoutExpired', r'-- packets of the client', r'load\.py .*: .*(rpc_wait_bit_killable|folio_wait|nfs_)', r'-- threads of the server\n.* x '),
-       'guest': (r'state +serving', r'status \d+: no program runs in the guest', r'\d+: T .*; 0 % of a processor')}
+WHY = {'server': (r'-- nfs4rctl status: TimeoutExpired', r'-- packets of the client', r'10\.0\.1\.1: 3 packets transmitted, 3 received', r'timer: now at [0-9.]+, expires_next [0-9.]+', r'load\.py .*: .*(rpc_wait_bit_killable|folio_wait|nfs_)', r'-- threads of the server\n.* x '),
+       'guest': (r'state +serving', r'status \d+: no program runs to its end in the guest', r'\d+: T .*; 0 % of a processor')}
 
 
 def all_killed(b, results):

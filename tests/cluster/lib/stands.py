@@ -68,6 +68,15 @@ def packets(b, site):
     return cut(re.sub(r', options \[.*?\]', '', r.stdout))
 
 
+def reaches(b, site):
+    """From the server's network: the other servers, and its own client."""
+    def ping(address):
+        r = b.tb('ns', site, '--', 'ping', '-q', '-c', '3', '-i', '0.3', '-W', '2', address, timeout=20)
+        return f'{address}: {" ".join(r.stdout.split("---")[-1].split()) or r.stderr.strip()}'
+    addresses = [f'10.0.{s}.1' for s in b.sites if s != site] + [f'10.0.{site}.2']
+    return [ping(a) for a in addresses]
+
+
 def tasks_of(pid):
     """(name, state, ticks, where it waits in the kernel) of each thread."""
     for t in os.listdir(f'/proc/{pid}/task'):
@@ -104,7 +113,8 @@ def stacks(pid):
 
 def guest_tasks(b, site):
     r = b.tb('sh', site, '-n', '-t', 15, '--', '/usr/bin/python3', TASKS, timeout=60)
-    return cut(r.stdout + r.stderr, 40) if r.returncode == 0 else cut(r.stdout + r.stderr) + [f'status {r.returncode}: no program runs in the guest'] + console(b, site)
+    said = cut(r.stdout + r.stderr, 40)
+    return said if r.returncode == 0 else said + [f'status {r.returncode}: no program runs to its end in the guest'] + console(b, site)
 
 
 def console(b, site):
@@ -148,6 +158,6 @@ def explain(b, site):
     pid = b.tb('server', site, 'pid').stdout.strip()
     lines = [f'==== site {site}: server {"runs as process " + pid if pid else "does not run"}']
     lines += at_once(*[(f'nfs4rctl {what}', ctl, b, site, what) for what in ('status', 'controls', 'locks')],
-                     ('end of the log', log_end, b, site), ('connections of clients', connections, b, site), ('packets of the client', packets, b, site),
+                     ('end of the log', log_end, b, site), ('connections of clients', connections, b, site), ('packets of the client', packets, b, site), ('who answers a ping', reaches, b, site),
                      ('tasks of the client', guest_tasks, b, site), ('processes of the client on this machine', guest_processes, b, site))
     return lines + (part('threads of the server', stacks, pid) if pid else [])

@@ -29,6 +29,13 @@ def tasks():
             yield f'{pid} {state} {(command or f"[{name}]")[:90]}: {" < ".join(where[:14])}'
 
 
+def timer():
+    """The kernel's clock, and when its timer fires next, in seconds since the boot: one that is long past was lost, and nothing that sleeps wakes up any more."""
+    text = read('/proc/timer_list')
+    found = {name: int(m[1]) / 1e9 for name in ('now at', '.expires_next') if (m := re.search(rf'{re.escape(name)}\s*:? (\d+) nsecs', text))}
+    return ', '.join(f'{name.strip(".")} {seconds:.3f}' for name, seconds in found.items()) or 'unknown'
+
+
 def calls():
     """{operation: (sent, bytes received), ...} and the line of the connection, of the mount at /nfs."""
     part = read('/proc/self/mountstats').partition(' mounted on /nfs ')[2].partition('\ndevice ')[0]
@@ -39,6 +46,8 @@ def calls():
 before, _ = calls()
 for line in tasks():
     print(line)
+print('timer:', timer())
+print('interface:', ', '.join(f'{n} {read(f"/sys/class/net/vec0/statistics/{n}").strip()}' for n in ('rx_packets', 'tx_packets', 'rx_errors', 'tx_errors', 'tx_dropped')), flush=True)
 time.sleep(5)
 after, connections = calls()
 made = collections.Counter({name: after[name][0] - before.get(name, (0, 0))[0] for name in after})
