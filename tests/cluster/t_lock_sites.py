@@ -49,7 +49,7 @@ def torture(b, part, kept):
     broken = []
     for s, p in workers:
         out, _ = p.communicate(timeout=part.seconds + 150)
-        broken += [f'site {s}, status {p.returncode}: {out[-1500:]}'] if p.returncode else []
+        broken += [f'site {s}, status {p.returncode}: {out[-1500:]}{b.about_guest(s, out)}'] if p.returncode else []
         for line in out.splitlines():
             if line.startswith('{'):
                 e = json.loads(line)

@@ -123,37 +123,42 @@ def one_killed(b, results):
         load.kill()
 
 
-def reason(load):
-    """What is said when the load of site 3 stands still."""
+def reason(function, *args):
+    """What it says when it fails."""
     try:
-        load.goes_on(2, [3])
+        function(*args)
     except bed.Failed as e:
         return str(e)
-    return 'it goes on'
+    return 'it does not fail'
 
 
 def says_why(b):
-    """A load that stands still: what is said of it tells a server that hangs from a guest that does. Both stand for longer than a lease, so its program has lost its lock afterwards."""
-    load = Load(b, 'why')
+    """A load that stands still: what is said of it tells a server that hangs from a guest that does. Each stands for longer than a lease, so its program may have lost its lock afterwards."""
+    told, load = {}, Load(b, 'why-server')
     try:
         os.kill(int(b.must('server', 3, 'pid')), signal.SIGSTOP)
-        told = {'server': reason(load)}
+        told['server'] = reason(load.goes_on, 2, [3])
         b.kill(3)
         start_and_wait(b, [3])
-        guest = int(stands.processes(b, 3)[0])
-        os.kill(guest, signal.SIGSTOP)
-        told['guest'] = reason(load)
-        os.kill(guest, signal.SIGCONT)
-        for what, patterns in WHY.items():
-            for pattern in patterns:
-                bed.expect(re.search(pattern, told[what]), f'nothing like {pattern} when the {what} is stopped:\n{told[what]}')
     finally:
         load.kill()
+    load, guest = Load(b, 'why-guest'), int(stands.processes(b, 3)[0])
+    try:
+        os.kill(guest, signal.SIGSTOP)
+        told['guest'] = reason(load.goes_on, 2, [3])
+        told['guest that is asked'] = reason(b.sh, 3, 'true', 1)
+    finally:
+        os.kill(guest, signal.SIGCONT)
+        load.kill()
+    for what, patterns in WHY.items():
+        for pattern in patterns:
+            bed.expect(re.search(pattern, told[what]), f'nothing like {pattern} when the {what} is stopped:\n{told[what]}')
 
 
 # Of a stopped server: nobody answers nfs4rctl, packets of the client's stay unread, the program waits in the client of NFS. Of a stopped guest: its server answers, and the guest's kernel is stopped.
 WHY = {'server': (r'-- nfs4rctl status: TimeoutExpired', r'-- packets of the client', r'10\.0\.1\.1: 3 packets transmitted, 3 received', r'timer: now at [0-9.]+, expires_next [0-9.]+', r'load\.py .*: .*(rpc_wait_bit_killable|folio_wait|nfs_)', r'-- threads of the server\n.* x '),
-       'guest': (r'state +serving', r'status \d+: no program runs to its end in the guest', r'\d+: T .*; 0 % of a processor')}
+       'guest': (r'state +serving', r'status \d+: no program runs to its end in the guest', r'\d+: T .*; 0 % of a processor'),
+       'guest that is asked': (r'gx: ', r'-- console of the client', r'\d+: T .*; 0 % of a processor')}
 
 
 def all_killed(b, results):

@@ -23,6 +23,7 @@ import time
 import traceback
 
 import kills
+import stands
 
 LIB = os.path.dirname(os.path.abspath(__file__))
 CLUSTER = os.path.dirname(LIB)
@@ -203,8 +204,13 @@ class Bed:
 
     def must(self, *args, timeout=120):
         r = self.tb(*args, timeout=timeout)
-        expect(r.returncode == 0, f'testbed {" ".join(map(str, args))}: status {r.returncode}\n{r.stdout}{r.stderr}')
+        if r.returncode:
+            raise Failed(f'testbed {" ".join(map(str, args))}: status {r.returncode}\n{r.stdout}{r.stderr}{self.about_guest(args[1], r.stderr) if args[0] == "sh" else ""}')
         return r.stdout
+
+    def about_guest(self, site, said):
+        """Lines about a guest, when gx says that it does not answer or cannot be reached."""
+        return '\n'.join(stands.guest(self, site)) if re.search('^gx: ', said, re.M) else ''
 
     def sh(self, site, script, timeout=60):
         """A shell script in the site's client; its output. Fails when the script does."""
@@ -225,7 +231,8 @@ class Bed:
 
     def must_py(self, site, file, *args, timeout=120):
         r = self.py(site, file, *args, timeout=timeout)
-        expect(r.returncode == 0, f'{file} {" ".join(map(str, args))} at site {site}: status {r.returncode}\n{r.stdout}{r.stderr}')
+        if r.returncode:
+            raise Failed(f'{file} {" ".join(map(str, args))} at site {site}: status {r.returncode}\n{r.stdout}{r.stderr}{self.about_guest(site, r.stderr)}')
         return r.stdout
 
     def start_py(self, site, file, *args, timeout=300):

@@ -128,10 +128,18 @@ def console(b, site):
 
 
 def processes(b, site):
-    """Those of the guest on this machine; its kernel first, which is the oldest."""
+    """Those of the guest on this machine; its kernel first, which is the others' parent."""
     space = os.readlink(f'/proc/{b.pid1()}/ns/pid')
     found = subprocess.run(['pgrep', '-f', f'umid=c{site} '], capture_output=True, text=True).stdout.split()
-    return [p for p in found if os.path.exists(f'/proc/{p}') and os.readlink(f'/proc/{p}/ns/pid') == space]
+    parents = {}
+    for p in found:
+        try:
+            if os.readlink(f'/proc/{p}/ns/pid') == space:
+                with open(f'/proc/{p}/stat') as f:
+                    parents[p] = f.read().rpartition(')')[2].split()[1]
+        except OSError:
+            pass                # it has just ended
+    return sorted(parents, key=lambda p: parents[p] in parents)
 
 
 def used(pids):
@@ -151,6 +159,11 @@ def guest_processes(b, site):
     time.sleep(1)
     after = used(pids)
     return [f'{p}: {", ".join(f"{state} {where}" for _, state, _, where in tasks_of(p))}; {after[p] - before.get(p, 0)} % of a processor; {signals(p)}' for p in pids if p in after]
+
+
+def guest(b, site):
+    """Of one that does not answer, whatever its server does."""
+    return at_once(('console of the client', console, b, site), ('processes of the client on this machine', guest_processes, b, site))
 
 
 def explain(b, site):
