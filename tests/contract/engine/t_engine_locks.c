@@ -755,6 +755,23 @@ static void nobody_waits_for_a_waiter_whose_server_has_gone(void **state)
 	assert_int_equal(lock_try(&c->site[3], &f, 'y', 'r', 0, 0), NFS4R_DENIED);
 }
 
+/* Its memory is gone, and its control is not. */
+static void a_server_that_starts_anew_learns_of_the_locks_of_its_files(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = file_at(c, 1, "f");
+
+	take_control(&c->site[1], &f);
+	assert_int_equal(lock_try(&c->site[3], &f, 'x', 'w', 0, 9), NFS4R_OK);
+	cluster_stop(c, 1);
+	cluster_start(c, 1);
+	wait_all_serve(c);
+	for (int id = 1; id <= SITES; id++)
+		assert_int_equal(lock_try(&c->site[id], &f, 'y', 'r', 0, 0), NFS4R_DENIED);
+	unlock(&c->site[3], &f, 'x', 0, 9);
+	lock_soon(&c->site[1], &f, 'y', 'w', 0, 9);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, cluster_teardown)
@@ -774,6 +791,7 @@ int main(void)
 		T(an_answer_that_comes_too_late_leaves_no_lock),
 		T(locks_of_files_of_a_server_that_is_stopped_stay),
 		T(nobody_waits_for_a_waiter_whose_server_has_gone),
+		T(a_server_that_starts_anew_learns_of_the_locks_of_its_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
