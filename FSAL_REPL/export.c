@@ -222,6 +222,7 @@ static fsal_status_t start_engine(struct repl_export *exp)
 	cfg->rpc.fsid_minor = exp->fsid.minor;
 	compare_keys(&cfg->rpc);
 	repl_locks_limit_protocol(&cfg->rpc.protocol);
+	cfg->lock_grace_ms = (nfs_param.nfsv4_param.lease_lifetime + 10) * 1000; /* who is still there has come back by then */
 	if (repl_restart_first(exp, why) != NFS4R_OK)
 		return refuse(why);
 	REPL_LOG(Event, "NFSv4.r %s, protocol " NFS4R_BUILD_PROTOCOL ", serves export %d", cfg->rpc.version, exp->gsh->export_id);

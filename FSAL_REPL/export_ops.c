@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What Ganesha asks an export. Limits and free space are the smallest of all servers (log 4.12), the rest of both the sub-FSAL's; features are answered here one by one, so
- * that nothing slips through which a replicated volume cannot keep (delegations, pNFS, referrals, own grace). Locks are our own (locks.c), so that requests can wait.
+ * that nothing slips through which a replicated volume cannot keep (delegations, pNFS, referrals). Locks are our own (locks.c), so that requests can wait.
  * The write verifier is the engine's: it changes whenever unstable data may have died behind this server.
  */
 #include "repl.h"
@@ -49,7 +49,6 @@ static bool fs_supports(struct fsal_export *e, fsal_fsinfo_options_t option)
 	case fso_delegations_w:
 	case fso_pnfs_ds_supported:
 	case fso_pnfs_mds_supported:
-	case fso_grace_method:
 	case fso_compute_readdir_cookie:
 	case fso_whence_is_name:
 	case fso_rename_changes_key:
@@ -63,6 +62,8 @@ static bool fs_supports(struct fsal_export *e, fsal_fsinfo_options_t option)
 	case fso_lock_support:
 	case fso_lock_support_async_block:
 		return true;
+	case fso_grace_method:
+		return repl_locks_are_shared(repl_export(e)); /* then the volume knows what is still to be reclaimed */
 	default:
 		REPL_SUBCALL(repl_export(e), yes = SUB(e)->exp_ops.fs_supports(SUB(e), option));
 		return yes;

@@ -358,3 +358,18 @@ enum nfs4r_status repl_lock_ask(struct repl_export *exp, struct nfs4r_op *op)
 {
 	return THROUGH_GATE(exp, op->status = NFS4R_DELAY, nfs4r_lock(exp->eng, op));
 }
+
+void repl_client_reclaimed(struct repl_export *exp, const uint64_t id[2])
+{
+	DO_THROUGH_GATE(exp, nfs4r_client_reclaimed(exp->eng, id));
+}
+
+bool repl_clients(struct repl_export *exp, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg)
+{
+	return THROUGH_GATE(exp, false, (nfs4r_clients(exp->eng, repl_module.cfg.rpc.self, fn, arg), true));
+}
+
+void repl_fence_over(struct repl_export *exp, uint32_t number)
+{
+	DO_THROUGH_GATE(exp, nfs4r_fence_over(exp->eng, number));
+}

@@ -9,15 +9,24 @@
  * comes back after a restart of this server must not find again what others have had since. Ganesha marks the record of such a client before it gives anything back. Its thread for that must not wait
  * for other servers, so the locks are kept here until the thread of locks.c has heard that the client is off the list. A client that has no locks by then goes without a word, so the table
  * is compared with Ganesha's from time to time.
+ *
+ * After a start of the daemon, and after a fence (lock_grace.c), the clients on the list are expected to come back and to reclaim what they had. No grace period keeps anybody else waiting meanwhile: a client
+ * has no more to reclaim when it says so (RECLAIM_COMPLETE, which sets a mark in Ganesha's record of it; NFSv4.1 and later), or when a lease time is over. The volume hears that, since others
+ * wait for what the client may still ask for. Of one that does not come back at all the core says by itself that it is gone.
  */
 #include "repl.h"
 #include "sal_data.h"
 #include "hashtable.h"
+#include "nfs_core.h"
 
 #include "base/client.h"
 #include "base/siphash.h"
+#include "locks_int.h"
 
 #define BUCKETS 64
+#define LOOK_MS 10000 /* for clients that are gone */
+#define LOOK_AGAIN_MS 1000
+#define LOOK_BACK_MS 200 /* for those that are expected */
 
 struct give_back {
 	struct give_back *next;
@@ -28,14 +37,19 @@ struct give_back {
 struct client {
 	struct client *next;
 	uint64_t name[2]; /* in the volume */
-	clientid4 number; /* Ganesha's */
+	clientid4 number; /* Ganesha's; 0: it is not back yet */
+	bool begun; /* the volume has it in the list, by what it has answered to this one */
 	bool goes; /* the volume has not heard that yet */
+	bool reclaims; /* it may ask for what it had, until until_ms at the latest */
+	bool says; /* the volume has to hear that it does not any more */
+	uint64_t until_ms;
 	struct give_back *first, **end; /* in their order; of one that goes */
 };
 
 struct repl_lock_clients {
 	pthread_mutex_t lock;
 	struct client *buckets[BUCKETS]; /* under lock */
+	bool expects; /* the list has been read after the start; of the thread of locks.c */
 };
 
 static void client_free(struct client *c)
@@ -92,14 +106,31 @@ static void name_of(const nfs_client_record_t *record, uint64_t out[2])
 	gsh_free(bytes);
 }
 
+static const nfs_client_id_t *client_of(const state_owner_t *owner)
+{
+	return owner->so_owner.so_nfs4_owner.so_clientrec;
+}
+
 struct nfs4r_lock_owner repl_lock_owner(const state_owner_t *owner)
 {
-	const nfs_client_id_t *client = owner->so_owner.so_nfs4_owner.so_clientrec;
 	struct nfs4r_lock_owner out;
 
-	name_of(client->cid_client_record, out.client);
+	name_of(client_of(owner)->cid_client_record, out.client);
 	hash(out.owner, owner->so_owner_val, (size_t)owner->so_owner_len, 0);
 	return out;
+}
+
+bool repl_with_client(uint64_t number, void (*fn)(const nfs_client_id_t *client, void *arg), void *arg)
+{
+	struct gsh_buffdesc key = { .addr = &number, .len = sizeof(number) }, value;
+	struct hash_latch latch;
+	hash_error_t rc = hashtable_getlatch(ht_confirmed_client_id, &key, &value, false, &latch);
+
+	if (rc == HASHTABLE_SUCCESS)
+		fn(value.addr, arg);
+	if (rc == HASHTABLE_SUCCESS || rc == HASHTABLE_ERROR_NO_SUCH_KEY)
+		hashtable_releaselatched(ht_confirmed_client_id, &latch);
+	return rc == HASHTABLE_SUCCESS;
 }
 
 /* ---- the table ---- */
@@ -121,6 +152,33 @@ static struct client *find(struct repl_lock_clients *t, const uint64_t name[2], 
 	return c != NULL && c->number == number ? c : NULL;
 }
 
+static uint64_t lease_ms(void)
+{
+	return (uint64_t)nfs_param.nfsv4_param.lease_lifetime * 1000;
+}
+
+/* t->lock is taken. */
+static struct client *add(struct repl_lock_clients *t, const uint64_t name[2])
+{
+	struct client **place = place_of(t, name), *c = *place;
+
+	if (c != NULL)
+		return c;
+	c = gsh_calloc(1, sizeof(*c));
+	memcpy(c->name, name, sizeof(c->name));
+	c->end = &c->first;
+	return *place = c;
+}
+
+static void expect(struct client *c, uint64_t until_ms)
+{
+	c->number = 0;
+	c->begun = false;
+	c->reclaims = true;
+	c->says = false;
+	c->until_ms = until_ms;
+}
+
 /* ---- beginning ---- */
 
 /* OK: it has begun. NOENT: not yet. DELAY: the one of that name before it still goes. */
@@ -133,7 +191,7 @@ static enum nfs4r_status state_of(struct repl_lock_clients *t, const uint64_t na
 	c = *place_of(t, name);
 	if (c != NULL && c->goes)
 		st = NFS4R_DELAY;
-	else if (c != NULL && c->number == number)
+	else if (c != NULL && c->number == number && c->begun)
 		st = NFS4R_OK;
 	PTHREAD_MUTEX_unlock(&t->lock);
 	return st;
@@ -141,16 +199,12 @@ static enum nfs4r_status state_of(struct repl_lock_clients *t, const uint64_t na
 
 static void keep(struct repl_lock_clients *t, const uint64_t name[2], clientid4 number)
 {
-	struct client **c;
+	struct client *c;
 
 	PTHREAD_MUTEX_lock(&t->lock);
-	c = place_of(t, name);
-	if (*c == NULL) {
-		*c = gsh_calloc(1, sizeof(**c));
-		memcpy((*c)->name, name, sizeof((*c)->name));
-	}
-	(*c)->number = number;
-	(*c)->end = &(*c)->first;
+	c = add(t, name);
+	c->number = number;
+	c->begun = true;
 	PTHREAD_MUTEX_unlock(&t->lock);
 }
 
@@ -175,31 +229,215 @@ static enum nfs4r_status begin(struct repl_export *exp, const uint64_t name[2], 
 	return st;
 }
 
-enum nfs4r_status repl_lock_client_begins(struct repl_export *exp, const state_owner_t *owner)
+enum nfs4r_status repl_lock_client_begins(struct repl_export *exp, const state_owner_t *owner, const uint64_t name[2])
 {
-	const nfs_client_id_t *client = owner->so_owner.so_nfs4_owner.so_clientrec;
-	enum nfs4r_status st;
-	uint64_t name[2];
+	const nfs_client_id_t *client = client_of(owner);
+	enum nfs4r_status st = state_of(exp->lock_clients, name, client->cid_clientid);
 	struct words w;
 
-	name_of(client->cid_client_record, name);
-	st = state_of(exp->lock_clients, name, client->cid_clientid);
 	if (st != NFS4R_NOENT)
 		return st;
 	words_of(client, &w);
 	return begin(exp, name, client->cid_clientid, &w);
 }
 
+/* ---- coming back ---- */
+
+enum nfs4r_status repl_lock_client_reclaims(struct repl_export *exp, const state_owner_t *owner, const uint64_t name[2])
+{
+	struct repl_lock_clients *t = exp->lock_clients;
+	enum nfs4r_status st = NFS4R_OK;
+	struct client *c;
+
+	PTHREAD_MUTEX_lock(&t->lock);
+	c = *place_of(t, name);
+	if (c != NULL && c->goes)
+		st = NFS4R_DELAY;
+	else if (c != NULL && !c->reclaims)
+		st = NFS4R_DENIED;
+	PTHREAD_MUTEX_unlock(&t->lock);
+	return st;
+}
+
+void repl_lock_client_is_back(struct repl_export *exp, const state_owner_t *owner, const uint64_t name[2])
+{
+	struct repl_lock_clients *t = exp->lock_clients;
+
+	PTHREAD_MUTEX_lock(&t->lock);
+	if (*place_of(t, name) == NULL)
+		expect(add(t, name), repl_locks_now_ms() + lease_ms());
+	PTHREAD_MUTEX_unlock(&t->lock);
+	keep(t, name, client_of(owner)->cid_clientid);
+}
+
+struct expecting {
+	struct repl_lock_clients *t;
+	uint64_t until_ms;
+};
+
+static bool expect_listed(void *arg, const struct nfs4r_client_entry *k)
+{
+	const struct expecting *e = arg;
+
+	PTHREAD_MUTEX_lock(&e->t->lock);
+	if (*place_of(e->t, k->client.id) == NULL)
+		expect(add(e->t, k->client.id), e->until_ms);
+	PTHREAD_MUTEX_unlock(&e->t->lock);
+	return true;
+}
+
+static void is_back(struct client *c, const nfs_client_id_t *client)
+{
+	c->begun &= c->number == client->cid_clientid;
+	c->number = client->cid_clientid;
+	if (client->cid_minorversion > 0 && client->cid_cb.v41.cid_reclaim_complete) {
+		c->reclaims = false;
+		c->says = true;
+	}
+}
+
+static void look_back(struct rbt_node *node, void *arg)
+{
+	const struct hash_data *entry = RBT_OPAQ(node);
+	const nfs_client_id_t *client = entry->val.addr;
+	struct repl_lock_clients *t = arg;
+	uint64_t name[2];
+	struct client *c;
+
+	if (client->cid_confirmed != CONFIRMED_CLIENT_ID)
+		return;
+	name_of(client->cid_client_record, name);
+	c = *place_of(t, name);
+	if (c != NULL && c->reclaims && !c->goes)
+		is_back(c, client);
+}
+
+/* One that the volume has to hear of, in the bucket *at or a later one. */
+static bool next_that_says(struct repl_lock_clients *t, int *at, uint64_t name[2])
+{
+	struct client *c = NULL;
+
+	PTHREAD_MUTEX_lock(&t->lock);
+	for (; *at < BUCKETS && c == NULL; (*at)++)
+		for (c = t->buckets[*at]; c != NULL && !c->says; c = c->next)
+			;
+	if (c != NULL) {
+		memcpy(name, c->name, sizeof(c->name));
+		c->says = false;
+	}
+	PTHREAD_MUTEX_unlock(&t->lock);
+	return c != NULL;
+}
+
+static void say_all(struct repl_export *exp)
+{
+	uint64_t name[2];
+	int at = 0;
+
+	while (next_that_says(exp->lock_clients, &at, name)) {
+		repl_client_reclaimed(exp, name);
+		at--; /* the rest of that bucket */
+	}
+}
+
+/* Its time is over. True: nobody has to know it any more. */
+static bool is_late(struct client *c, uint64_t now)
+{
+	if (c->goes || !c->reclaims || now < c->until_ms)
+		return false;
+	if (c->number == 0)
+		return true;
+	c->reclaims = false;
+	c->says = true;
+	return false;
+}
+
+/* t->lock is taken. True: some are still expected. */
+static bool end_late(struct repl_lock_clients *t, uint64_t now)
+{
+	bool more = false;
+
+	for (int i = 0; i < BUCKETS; i++) {
+		for (struct client **at = &t->buckets[i]; *at != NULL;) {
+			struct client *c = *at;
+
+			if (is_late(c, now)) {
+				*at = c->next;
+				client_free(c);
+				continue;
+			}
+			more |= c->reclaims && !c->goes;
+			at = &c->next;
+		}
+	}
+	return more;
+}
+
+static bool any_reclaims(const struct repl_lock_clients *t)
+{
+	for (int i = 0; i < BUCKETS; i++)
+		for (const struct client *c = t->buckets[i]; c != NULL; c = c->next)
+			if (c->reclaims)
+				return true;
+	return false;
+}
+
+/* True: some are still expected. */
+static bool look_for_expected(struct repl_export *exp)
+{
+	struct repl_lock_clients *t = exp->lock_clients;
+	struct expecting e = { .t = t, .until_ms = repl_locks_now_ms() + lease_ms() };
+	bool more;
+
+	if (!t->expects)
+		t->expects = repl_clients(exp, expect_listed, &e);
+	PTHREAD_MUTEX_lock(&t->lock);
+	if (any_reclaims(t))
+		hashtable_for_each(ht_confirmed_client_id, look_back, t);
+	more = end_late(t, repl_locks_now_ms());
+	PTHREAD_MUTEX_unlock(&t->lock);
+	say_all(exp);
+	return more || !t->expects;
+}
+
+void repl_lock_clients_expect_all(struct repl_export *exp)
+{
+	struct repl_lock_clients *t = exp->lock_clients;
+	uint64_t until_ms = repl_locks_now_ms() + lease_ms();
+
+	PTHREAD_MUTEX_lock(&t->lock);
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct client *c = t->buckets[i]; c != NULL; c = c->next)
+			if (!c->goes)
+				expect(c, until_ms);
+	PTHREAD_MUTEX_unlock(&t->lock);
+}
+
+void repl_lock_clients_have_all(struct repl_export *exp)
+{
+	struct repl_lock_clients *t = exp->lock_clients;
+
+	PTHREAD_MUTEX_lock(&t->lock);
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct client *c = t->buckets[i]; c != NULL; c = c->next)
+			c->says = !c->reclaims;
+	PTHREAD_MUTEX_unlock(&t->lock);
+	say_all(exp);
+}
+
 /* ---- end ---- */
 
-bool repl_lock_client_goes(struct repl_export *exp, const state_owner_t *owner, const struct nfs4r_oid *oid, const struct nfs4r_lock *what)
+enum repl_given_back repl_lock_client_gives_back(struct repl_export *exp, const state_owner_t *owner, const struct nfs4r_oid *oid, const struct nfs4r_lock *what)
 {
-	const nfs_client_id_t *client = owner->so_owner.so_nfs4_owner.so_clientrec;
+	const nfs_client_id_t *client = client_of(owner);
+	enum repl_given_back when = REPL_GIVEN_BACK;
 	struct give_back *g;
 	struct client *c;
 
+	if (client->cid_confirmed == STALE_CLIENT_ID)
+		return REPL_RETAINED_FOR_RECLAIM;
 	if (client->cid_confirmed != EXPIRED_CLIENT_ID)
-		return false;
+		return REPL_GIVEN_BACK;
 	PTHREAD_MUTEX_lock(&exp->lock_clients->lock);
 	c = find(exp->lock_clients, what->owner.client, client->cid_clientid);
 	if (c != NULL) {
@@ -208,20 +446,22 @@ bool repl_lock_client_goes(struct repl_export *exp, const state_owner_t *owner, 
 		*c->end = g;
 		c->end = &g->next;
 		c->goes = true;
+		when = REPL_GIVEN_BACK_LATER;
 	}
 	PTHREAD_MUTEX_unlock(&exp->lock_clients->lock);
-	return c != NULL;
+	return when;
+}
+
+static void see_confirmed(const nfs_client_id_t *client, void *arg)
+{
+	*(bool *)arg = client->cid_confirmed == CONFIRMED_CLIENT_ID;
 }
 
 static bool is_confirmed(clientid4 number)
 {
-	struct gsh_buffdesc key = { .addr = &number, .len = sizeof(number) }, value;
-	struct hash_latch latch;
-	hash_error_t rc = hashtable_getlatch(ht_confirmed_client_id, &key, &value, false, &latch);
+	bool yes = false;
 
-	if (rc == HASHTABLE_SUCCESS || rc == HASHTABLE_ERROR_NO_SUCH_KEY)
-		hashtable_releaselatched(ht_confirmed_client_id, &latch);
-	return rc != HASHTABLE_ERROR_NO_SUCH_KEY;
+	return repl_with_client(number, see_confirmed, &yes) && yes;
 }
 
 /* One that goes, in the bucket *at or a later one. */
@@ -232,7 +472,7 @@ static bool next_that_goes(struct repl_lock_clients *t, int *at, uint64_t name[2
 	PTHREAD_MUTEX_lock(&t->lock);
 	for (; *at < BUCKETS && c == NULL; (*at)++) {
 		for (c = t->buckets[*at]; c != NULL; c = c->next) {
-			if (!c->goes && !is_confirmed(c->number))
+			if (!c->goes && c->number != 0 && !is_confirmed(c->number))
 				c->goes = true;
 			if (c->goes)
 				break;
@@ -274,39 +514,45 @@ static bool has_gone(struct repl_export *exp, const uint64_t name[2])
 	return true;
 }
 
-bool repl_lock_clients_look(struct repl_export *exp)
+uint64_t repl_lock_clients_look(struct repl_export *exp)
 {
+	bool expected = look_for_expected(exp), all = true;
 	uint64_t name[2];
-	bool all = true;
 	int at = 0;
 
 	while (all && next_that_goes(exp->lock_clients, &at, name)) {
 		all = has_gone(exp, name);
 		at--; /* the rest of that bucket */
 	}
-	return all;
+	if (expected)
+		return LOOK_BACK_MS;
+	return all ? LOOK_MS : LOOK_AGAIN_MS;
 }
 
 /* ---- numbers ---- */
 
+struct known {
+	uint64_t *name;
+	struct words words;
+};
+
+static void see_known(const nfs_client_id_t *client, void *arg)
+{
+	struct known *k = arg;
+
+	name_of(client->cid_client_record, k->name);
+	words_of(client, &k->words);
+}
+
 bool repl_lock_client_known(struct repl_export *exp, uint64_t number, uint64_t name[2])
 {
-	struct gsh_buffdesc key = { .addr = &number, .len = sizeof(number) }, value;
-	struct hash_latch latch;
-	hash_error_t rc = hashtable_getlatch(ht_confirmed_client_id, &key, &value, false, &latch);
-	struct words w;
+	struct known k = { .name = name };
 
-	if (rc == HASHTABLE_SUCCESS) {
-		const nfs_client_id_t *client = value.addr;
-
-		name_of(client->cid_client_record, name);
-		words_of(client, &w);
-	}
-	if (rc == HASHTABLE_SUCCESS || rc == HASHTABLE_ERROR_NO_SUCH_KEY)
-		hashtable_releaselatched(ht_confirmed_client_id, &latch);
-	if (rc == HASHTABLE_SUCCESS && state_of(exp->lock_clients, name, number) == NFS4R_NOENT)
-		(void)begin(exp, name, number, &w);
-	return rc == HASHTABLE_SUCCESS;
+	if (!repl_with_client(number, see_known, &k))
+		return false;
+	if (state_of(exp->lock_clients, name, number) == NFS4R_NOENT)
+		(void)begin(exp, name, number, &k.words);
+	return true;
 }
 
 uint64_t repl_lock_client_number(struct repl_export *exp, const uint64_t name[2])

@@ -7,7 +7,6 @@
 #include "sal_data.h"
 #include "sal_functions.h"
 #include "client_mgr.h"
-#include "hashtable.h"
 
 struct copy {
 	struct nfs4r_lock_info *out;
@@ -49,18 +48,16 @@ void repl_client_words(const nfs_client_id_t *client, char *name, size_t name_le
 		snprintf(address, address_len, "%.63s", address_of(client->gsh_client));
 }
 
+static void say_who(const nfs_client_id_t *client, void *arg)
+{
+	struct nfs4r_lock_info *i = arg;
+
+	repl_client_words(client, i->client, sizeof(i->client), i->address, sizeof(i->address));
+}
+
 static void look_up(struct repl_export *exp, bool shared, struct nfs4r_lock_info *i)
 {
-	clientid4 number = shared ? repl_lock_client_number(exp, i->lock.owner.client) : i->lock.owner.client[0];
-	struct gsh_buffdesc key = { .addr = &number, .len = sizeof(number) }, value;
-	struct hash_latch latch;
-	hash_error_t rc = hashtable_getlatch(ht_confirmed_client_id, &key, &value, false, &latch);
-
-	if (rc == HASHTABLE_SUCCESS) {
-		repl_client_words(value.addr, i->client, sizeof(i->client), i->address, sizeof(i->address));
-	}
-	if (rc == HASHTABLE_SUCCESS || rc == HASHTABLE_ERROR_NO_SUCH_KEY)
-		hashtable_releaselatched(ht_confirmed_client_id, &latch);
+	(void)repl_with_client(shared ? repl_lock_client_number(exp, i->lock.owner.client) : i->lock.owner.client[0], say_who, i);
 }
 
 uint32_t repl_lops_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_lock_info *out, uint32_t max)

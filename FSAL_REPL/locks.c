@@ -27,8 +27,7 @@
 #else
 #define RESERVE_MS 0
 #endif
-#define LOOK_MS 10000 /* for clients that are gone */
-#define LOOK_AGAIN_MS 1000
+#define GRACE_LOOK_MS 200
 
 uint64_t repl_locks_now_ms(void)
 {
@@ -118,6 +117,38 @@ static void rest(struct repl_locks *l)
 		pthread_cond_clockwait(&l->cond, &l->lock, CLOCK_MONOTONIC, &until);
 }
 
+/* l->lock is taken, and is not meanwhile. */
+static void look(struct repl_export *exp)
+{
+	struct repl_locks *l = exp->locks;
+	uint64_t again_ms;
+
+	l->look_ms = UINT64_MAX;
+	PTHREAD_MUTEX_unlock(&l->lock);
+	again_ms = repl_lock_clients_look(exp);
+	if (!l->grace_ended)
+		l->grace_ended = repl_grace_end(exp);
+	if (!l->grace_ended)
+		again_ms = MIN(again_ms, GRACE_LOOK_MS);
+	PTHREAD_MUTEX_lock(&l->lock);
+	l->look_ms = MIN(l->look_ms, repl_locks_now_ms() + again_ms);
+}
+
+/* The same. */
+static void carry_out_fence(struct repl_export *exp)
+{
+	struct repl_locks *l = exp->locks;
+	uint32_t number = l->fence;
+
+	l->fence = 0;
+	PTHREAD_MUTEX_unlock(&l->lock);
+	repl_lock_clients_expect_all(exp);
+	repl_grace_fence(exp);
+	repl_fence_over(exp, number);
+	PTHREAD_MUTEX_lock(&l->lock);
+	l->look_ms = 0;
+}
+
 static void *run(void *arg)
 {
 	struct repl_export *exp = arg;
@@ -129,13 +160,10 @@ static void *run(void *arg)
 	while (!l->ends) {
 		uint64_t now = repl_locks_now_ms();
 
-		if (now >= l->look_ms) {
-			l->look_ms = now + LOOK_MS;
-			PTHREAD_MUTEX_unlock(&l->lock);
-			bool all = repl_lock_clients_look(exp);
-			PTHREAD_MUTEX_lock(&l->lock);
-			if (!all)
-				l->look_ms = MIN(l->look_ms, now + LOOK_AGAIN_MS);
+		if (l->fence != 0) {
+			carry_out_fence(exp);
+		} else if (now >= l->look_ms) {
+			look(exp);
 		} else if (nfs4r_locks_notice(l->table, now, &n)) {
 			PTHREAD_MUTEX_unlock(&l->lock);
 			tell(exp, &n);
@@ -157,7 +185,7 @@ bool repl_locks_init(struct repl_export *exp, uint32_t max)
 	PTHREAD_MUTEX_init(&l->lock, NULL);
 	PTHREAD_MUTEX_init(&l->switching, NULL);
 	PTHREAD_COND_init(&l->cond, NULL);
-	l->look_ms = UINT64_MAX;
+	l->look_ms = UINT64_MAX; /* until locks hold at all servers */
 	l->table = nfs4r_locks_create(&(struct nfs4r_locks_config){ .max = max, .reserve_ms = RESERVE_MS });
 	exp->locks = l;
 	return l->table != NULL;
@@ -165,6 +193,8 @@ bool repl_locks_init(struct repl_export *exp, uint32_t max)
 
 bool repl_locks_start(struct repl_export *exp)
 {
+	if (repl_locks_are_shared(exp))
+		exp->locks->look_ms = 0;
 	exp->locks->running = pthread_create(&exp->locks->thread, NULL, run, exp) == 0;
 	return exp->locks->running;
 }
@@ -197,16 +227,25 @@ void repl_locks_fini(struct repl_export *exp)
 
 /*
  * A Ganesha without the patch grants a lock to a client that was notified, whatever the volume says, and two sites would have it. So a server with that one knows no protocol by which locks hold at all servers, and no upgrade to
- * it can be finished.
+ * it can be finished. The same holds where Ganesha cannot make its clients reclaim (lock_grace.c).
  */
-void repl_locks_limit_protocol(struct nfs4r_versions *protocol)
+static const char *unfit(void)
 {
 #ifndef SAL_NOTIFIED_WAITER_MAY_BE_REFUSED
-	if (protocol->highest < NFS4R_PROTOCOL_LOCKS)
+	return "Ganesha was built without patches/0010. Install one that has that patch";
+#else
+	return repl_grace_unfit();
+#endif
+}
+
+void repl_locks_limit_protocol(struct nfs4r_versions *protocol)
+{
+	const char *why = unfit();
+
+	if (why == NULL || protocol->highest < NFS4R_PROTOCOL_LOCKS)
 		return;
 	protocol->highest = NFS4R_PROTOCOL_LOCKS - 1;
-	REPL_LOG(Warn, "locks cannot hold at all servers with this Ganesha: it was built without patches/0010. The volume keeps protocol %u until every server has a Ganesha with that patch", protocol->highest);
-#endif
+	REPL_LOG(Warn, "locks cannot hold at all servers: %s. The volume keeps protocol %u until that is so on every server", why, protocol->highest);
 }
 
 /* ---- looking ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Inside of locks.c and locks_shared.c. Needs sal_data.h. */
+/* Inside of locks.c, locks_shared.c and lock_clients.c. Needs sal_data.h. */
 #ifndef REPL_LOCKS_INT_H
 #define REPL_LOCKS_INT_H
 
@@ -14,8 +14,10 @@ struct repl_locks {
 	struct nfs4r_locks *table; /* under lock, as the rest is */
 	struct nfs4r_said full, lost;
 	pthread_t thread;
-	uint64_t look_ms; /* when the thread has to look for clients that are gone */
+	uint64_t look_ms; /* when the thread has to look for clients that are gone, or back */
+	uint32_t fence; /* 0, or the number of one that the thread has to carry out */
 	bool running, ends;
+	bool grace_ended; /* Ganesha's; of the thread */
 	bool follows; /* the table does */
 	pthread_mutex_t switching; /* before lock: while the table begins to follow (locks_shared.c) */
 	bool anew; /* another engine has to hear of all that clients have; under switching */

@@ -97,7 +97,8 @@ static enum nfs4r_status follow(struct repl_locks *l, const struct nfs4r_oid *oi
 
 static enum nfs4r_status acquire(struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, bool reclaim, state_owner_t *owner, struct nfs4r_lock *other)
 {
-	enum nfs4r_status st = repl_lock_client_begins(exp, owner), after;
+	const uint64_t *name = want->owner.client;
+	enum nfs4r_status st = reclaim ? repl_lock_client_reclaims(exp, owner, name) : repl_lock_client_begins(exp, owner, name), after;
 	bool was;
 
 	if (st != NFS4R_OK)
@@ -105,6 +106,8 @@ static enum nfs4r_status acquire(struct repl_export *exp, const struct nfs4r_oid
 	if (!enter(exp->locks, oid, want, wait, owner, &was))
 		return NFS4R_NOLCK;
 	st = ask(exp, NFS4R_OP_LOCK, oid, want, wait, reclaim, other);
+	if (reclaim && st == NFS4R_OK)
+		repl_lock_client_is_back(exp, owner, name);
 	after = follow(exp->locks, oid, want, wait, was, st);
 	if (st == NFS4R_OK && after != NFS4R_OK)
 		(void)ask(exp, NFS4R_OP_UNLOCK, oid, want, 0, false, NULL);
@@ -113,19 +116,19 @@ static enum nfs4r_status acquire(struct repl_export *exp, const struct nfs4r_oid
 
 static void release(struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_lock *what, const state_owner_t *owner)
 {
+	enum repl_given_back when = repl_lock_client_gives_back(exp, owner, oid, what);
 	struct repl_locks *l = exp->locks;
-	bool later = repl_lock_client_goes(exp, owner, oid, what);
 	char text[NFS4R_OID_STRLEN];
 
 	PTHREAD_MUTEX_lock(&l->lock);
-	if (later) {
+	if (when == REPL_GIVEN_BACK_LATER) {
 		l->look_ms = 0;
 		pthread_cond_signal(&l->cond);
 	}
 	if (!nfs4r_locks_release(l->table, oid, &what->owner, what->start, what->last, repl_locks_now_ms()))
 		REPL_LOG(Crit, "no memory to forget a part of a lock of file %s: reports show it until its program closes the file", nfs4r_oid_str(oid, text));
 	PTHREAD_MUTEX_unlock(&l->lock);
-	if (!later)
+	if (when == REPL_GIVEN_BACK)
 		(void)ask(exp, NFS4R_OP_UNLOCK, oid, what, 0, false, NULL);
 }
 
@@ -274,8 +277,10 @@ static bool is_switched(struct repl_export *exp)
 		return true;
 	PTHREAD_MUTEX_lock(&l->switching);
 	if (!l->shared && (l->follows || replace_table(l, &first))) {
-		if (l->anew)
+		if (l->anew) {
 			say_all_again(exp, until_ms);
+			repl_lock_clients_have_all(exp);
+		}
 		switch_over(exp, first, until_ms);
 		free_all(first);
 		l->anew = false;
@@ -347,6 +352,18 @@ void repl_lops_lock_again(void *ctx, const struct nfs4r_oid *oid, const struct n
 
 	PTHREAD_MUTEX_lock(&l->lock);
 	nfs4r_locks_follow_again(l->table, oid, lock, repl_locks_now_ms());
+	pthread_cond_signal(&l->cond);
+	PTHREAD_MUTEX_unlock(&l->lock);
+}
+
+void repl_lops_fence(void *ctx, uint32_t number, uint32_t nlost)
+{
+	struct repl_export *exp = ctx;
+	struct repl_locks *l = exp->locks;
+
+	REPL_LOG(Warn, "this server was outside the active view, and locks of clients may be lost: all clients of this server get new sessions and reclaim their locks (clients that lost all: %u). A program whose lock is lost gets an I/O error", nlost);
+	PTHREAD_MUTEX_lock(&l->lock);
+	l->fence = number;
 	pthread_cond_signal(&l->cond);
 	PTHREAD_MUTEX_unlock(&l->lock);
 }

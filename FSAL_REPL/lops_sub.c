@@ -245,4 +245,5 @@ const struct nfs4r_lops repl_lops = {
 	.count_locks = repl_lops_count_locks,
 	.lock_ready = repl_lops_lock_ready,
 	.lock_again = repl_lops_lock_again,
+	.fence = repl_lops_fence,
 };

@@ -232,6 +232,9 @@ bool repl_locks_are_shared(struct repl_export *exp); /* false also while there i
 enum nfs4r_status repl_lock_ask(struct repl_export *exp, struct nfs4r_op *op); /* as nfs4r_lock() */
 enum nfs4r_status repl_client_begins(struct repl_export *exp, const uint64_t id[2], const char *name, const char *address, uint32_t minor_version);
 enum nfs4r_status repl_client_gone(struct repl_export *exp, const uint64_t id[2]);
+void repl_client_reclaimed(struct repl_export *exp, const uint64_t id[2]); /* as nfs4r_client_reclaimed() */
+bool repl_clients(struct repl_export *exp, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg); /* as nfs4r_clients() of this server; false: there is no engine now */
+void repl_fence_over(struct repl_export *exp, uint32_t number); /* as nfs4r_fence_over() */
 /* Batches of a directory's names from the local copy. */
 enum nfs4r_status repl_read_here(struct repl_export *exp, struct nfs4r_read *rd);
 /* What a name means in the local copy. */
@@ -577,6 +580,7 @@ uint32_t repl_lops_locks(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_lo
 void repl_locks_engine_anew(struct repl_export *exp); /* the engine is another one than before. May wait for other servers, a few seconds */
 void repl_lops_lock_ready(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock); /* locks_shared.c, as the next */
 void repl_lops_lock_again(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock);
+void repl_lops_fence(void *ctx, uint32_t number, uint32_t nlost);
 fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
 			    fsal_lock_param_t *request, fsal_lock_param_t *conflict);
 
@@ -585,15 +589,35 @@ fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, vo
 void repl_lock_clients_init(struct repl_export *exp);
 void repl_lock_clients_fini(struct repl_export *exp);
 struct nfs4r_lock_owner repl_lock_owner(const state_owner_t *owner); /* its name in the volume */
-/* Before a lock of @owner: DELAY, not yet. Blocks as long as an update. */
-enum nfs4r_status repl_lock_client_begins(struct repl_export *exp, const state_owner_t *owner);
-/* Ganesha gives back @what. True: its client has lost its lease; @what is given back by look(), when the volume has heard that. Does not block. */
-bool repl_lock_client_goes(struct repl_export *exp, const state_owner_t *owner, const struct nfs4r_oid *oid, const struct nfs4r_lock *what);
-/* The volume hears of those that are gone. False: not yet of all. Blocks as long as an update. */
-bool repl_lock_clients_look(struct repl_export *exp);
+/* Calls @fn with Ganesha's confirmed client of that number, which stays meanwhile. False: there is none. @fn must not block, nor look into Ganesha's tables. */
+bool repl_with_client(uint64_t number, void (*fn)(const nfs_client_id_t *client, void *arg), void *arg);
+/* Before a lock of @owner, whose client has @name in the volume: DELAY, not yet. Blocks as long as an update. */
+enum nfs4r_status repl_lock_client_begins(struct repl_export *exp, const state_owner_t *owner, const uint64_t name[2]);
+/* Before a reclaim, as the one before. DENIED: the client has nothing to reclaim any more. OK: the volume decides, as it knows who was listed. Does not block. */
+enum nfs4r_status repl_lock_client_reclaims(struct repl_export *exp, const state_owner_t *owner, const uint64_t name[2]);
+void repl_lock_client_is_back(struct repl_export *exp, const state_owner_t *owner, const uint64_t name[2]); /* its reclaim was granted. Does not block */
+enum repl_given_back {
+	REPL_GIVEN_BACK = 1,
+	REPL_GIVEN_BACK_LATER, /* the client has lost its lease: look() gives it back, when the volume has heard that */
+	REPL_RETAINED_FOR_RECLAIM, /* the client is fenced: for the volume it keeps its locks until it has reclaimed them */
+};
+/* Ganesha gives back @what. Does not block. */
+enum repl_given_back repl_lock_client_gives_back(struct repl_export *exp, const state_owner_t *owner, const struct nfs4r_oid *oid, const struct nfs4r_lock *what);
+/* The volume hears of those that are gone, and of those that have reclaimed. Returns in how many ms to look again. Blocks as long as an update. Only the thread of locks.c. */
+uint64_t repl_lock_clients_look(struct repl_export *exp);
+void repl_lock_clients_expect_all(struct repl_export *exp); /* every client of the table has to come back */
+void repl_lock_clients_have_all(struct repl_export *exp); /* another engine has heard of all locks: nobody has to reclaim any */
 /* The name of the client with that number of Ganesha's, which begins if it has not yet. False: there is no such client. */
 bool repl_lock_client_known(struct repl_export *exp, uint64_t number, uint64_t name[2]);
 uint64_t repl_lock_client_number(struct repl_export *exp, const uint64_t name[2]); /* the opposite; 0: not known */
+
+/* ---- Ganesha's grace period, and what makes its clients begin anew (lock_grace.c); on the thread of locks.c ---- */
+
+/* Ends the grace period of the daemon, where the volume has its own. True: nothing is left to do. */
+bool repl_grace_end(struct repl_export *exp);
+void repl_grace_fence(struct repl_export *exp); /* all clients of the daemon lose their sessions, and reclaim. Blocks for the close of what they have open */
+/* Why this Ganesha cannot do that, and what to write instead; NULL: it can. */
+const char *repl_grace_unfit(void);
 
 /* ---- upcalls (upcalls.c) ---- */
 

@@ -198,6 +198,7 @@ const struct engine_actions engine_actions = {
 		[NFS4R_ACT_LOCK_READY] = update_lock_ready,
 		[NFS4R_ACT_LOCK_AGAIN] = update_lock_again,
 		[NFS4R_ACT_CLIENT] = client,
+		[NFS4R_ACT_FENCE] = update_fence,
 	},
 	.muted = {
 		[NFS4R_ACT_EXECUTE] = execute_muted,

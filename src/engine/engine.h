@@ -38,6 +38,7 @@ struct nfs4r_config {
 	uint32_t revoke_ms; /* how long control stays after another server asked for it */
 	uint32_t turn_ms; /* how long use keeps control that other servers ask for all the time (control 7.5); 0 = for ever */
 	uint32_t announce_ms; /* how long after its last close other servers may read their copies of a file (control 7.10) */
+	uint32_t lock_grace_ms; /* after a start or a fence, so long its clients may ask for their locks again (locks 8); more than their lease */
 	uint32_t escalate_after; /* elections below a directory until all of it is asked for; 0 = never */
 	uint32_t deep_plus_after; /* updates of different old files below a directory until deep+ is asked for; 0 = never */
 	uint32_t contested_ms; /* no deep control of a directory for so long after others wanted something in it */
@@ -245,6 +246,12 @@ void nfs4r_identity_used(struct nfs4r_engine *eng, const struct nfs4r_identity *
  */
 enum nfs4r_status nfs4r_client_begins(struct nfs4r_engine *eng, const uint64_t id[2], const char *name, const char *address, uint32_t minor);
 enum nfs4r_status nfs4r_client_gone(struct nfs4r_engine *eng, const uint64_t id[2]);
+/*
+ * A client that was in the list when this server started, or at a fence (lops.h), has asked for all locks that it wants back, or has nothing to ask for: what it had besides is given up everywhere. To be
+ * said within lock_grace_ms of that, else the volume takes the client for gone. May be said again, and of any client; any thread, does not block.
+ */
+void nfs4r_client_reclaimed(struct nfs4r_engine *eng, const uint64_t id[2]);
+void nfs4r_fence_over(struct nfs4r_engine *eng, uint32_t number); /* every client of before is cut off. Any thread, does not block */
 /* The list of @server as this server has it, in no order, and how long it is. @fn is called under the lock of the core: it must not call the engine; returning false ends it. Does not wait for others. */
 void nfs4r_clients(struct nfs4r_engine *eng, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg);
 uint32_t nfs4r_clients_count(struct nfs4r_engine *eng, nfs4r_server_id server);

@@ -125,6 +125,12 @@ struct nfs4r_lops {
 	 */
 	void (*lock_ready)(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock);
 	void (*lock_again)(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock);
+	/*
+	 * Fence: this server was outside the view, and its clients may have lost locks. The engine has forgotten what they had or waited for, and answers no client until nfs4r_fence_over(@number): every
+	 * client has to begin anew, and reclaim (nfs4r_lock(), nfs4r_client_reclaimed()). @nlost of them cannot, since all of theirs is lost. A later number takes the place of an earlier one. Must not
+	 * wait for other servers. NULL: the caller has no clients with locks.
+	 */
+	void (*fence)(void *ctx, uint32_t number, uint32_t nlost);
 };
 
 #endif

@@ -187,6 +187,11 @@ void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_rea
 {
 	struct ask *a;
 
+	if (eng->runtime.fence) {
+		rd->status = NFS4R_DELAY;
+		done(arg, rd, false);
+		return;
+	}
 	if (engine_route_read(eng, rd, 0) == eng->cfg.rpc.self) { /* the usual case costs no memory */
 		__atomic_add_fetch(&eng->read.local, 1, __ATOMIC_RELAXED);
 		done(arg, rd, true);
@@ -245,12 +250,14 @@ enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bo
 	enum waiting_kind kind = engine_waiting_kind(eng, to);
 	uint64_t begun_ms = engine_now_ms();
 
+	*local = false;
+	if (eng->runtime.fence)
+		return rd->status = NFS4R_DELAY;
 	if (to == eng->cfg.rpc.self) { /* the usual case */
 		__atomic_add_fetch(&eng->read.local, 1, __ATOMIC_RELAXED);
 		*local = true;
 		return NFS4R_OK;
 	}
-	*local = false;
 	if (to == 0 && is_nowhere(eng, &rd->oid))
 		return rd->status = NFS4R_STALE;
 	if (!engine_waiting_begin(eng, kind, &rd->oid))

@@ -109,6 +109,12 @@ void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st)
 	engine_store_failed(eng, "cannot write the journal", st);
 }
 
+void engine_fence_set(struct nfs4r_engine *eng, uint32_t number)
+{
+	assert(nfs4r_is_locked(&eng->lock));
+	eng->runtime.fence = number;
+}
+
 /* ---- the end of it; the thread that measures room, no lock held ---- */
 
 enum halt engine_halt_waits(struct nfs4r_engine *eng)

@@ -92,6 +92,7 @@ void engine_store_failed(struct nfs4r_engine *eng, const char *what, enum nfs4r_
 void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st); /* eng->lock held */
 void engine_halt_say_again(struct nfs4r_engine *eng, uint64_t now); /* to the others, from time to time. eng->lock held */
 void engine_recovered(struct nfs4r_engine *eng); /* it serves from now on, unless it has halted. eng->lock held */
+void engine_fence_set(struct nfs4r_engine *eng, uint32_t number); /* no client is answered until it is 0. eng->lock held */
 enum halt engine_halt_waits(struct nfs4r_engine *eng); /* it halted for what may come: 0, HALT_STORE or HALT_FILES. No lock held */
 void engine_halt_ends(struct nfs4r_engine *eng); /* it has come. No lock held */
 
@@ -308,7 +309,7 @@ enum nfs4r_status engine_xattr_drop(struct nfs4r_engine *eng, const struct nfs4r
 enum nfs4r_status engine_xattr_drop_inherited(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h); /* from a default ACL */
 
 /* ---- what the door hands to the ground ---- */
-#define ENGINE_ACTIONS 27 /* above the last NFS4R_ACT_ */
+#define ENGINE_ACTIONS 28 /* above the last NFS4R_ACT_ */
 typedef void (*action_fn)(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* eng->lock held */
 struct engine_actions { /* by NFS4R_ACT_ */
 	action_fn on[ENGINE_ACTIONS]; /* none: the build is inconsistent, and the server halts */

@@ -84,6 +84,8 @@ struct runtime_state { /* eng->runtime; "under lock": eng->lock */
 		bool again; /* lops.again was called */
 	} halt; /* under lock */
 
+	_Atomic uint32_t fence; /* 0, or the number of a fence that is under way: no client of this server is answered (update/fence.c) */
+
 	/* lease.c: of the core after its last step. Written under lock */
 	struct {
 		_Atomic uint64_t until_ms;

@@ -94,6 +94,18 @@ enum nfs4r_status nfs4r_client_gone(struct nfs4r_engine *eng, const uint64_t id[
 	return say(eng, &k, false);
 }
 
+void nfs4r_client_reclaimed(struct nfs4r_engine *eng, const uint64_t id[2])
+{
+	struct nfs4r_client k;
+
+	memset(&k, 0, sizeof(k));
+	memcpy(k.id, id, sizeof(k.id));
+	pthread_mutex_lock(&eng->lock);
+	if (!eng->door.stopping && !eng->runtime.mute)
+		engine_step(eng, &(struct nfs4r_event){ .type = NFS4R_EV_CLIENT_RECLAIMED, .client = &k });
+	pthread_mutex_unlock(&eng->lock);
+}
+
 void nfs4r_clients(struct nfs4r_engine *eng, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg)
 {
 	pthread_mutex_lock(&eng->lock);

@@ -625,6 +625,8 @@ enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nf
 
 	if (st != NFS4R_OK) /* no other server would take its entry */
 		return op->status = st;
+	if (eng->runtime.fence && op->type != NFS4R_OP_CLOSE)
+		return op->status = NFS4R_DELAY;
 	return op->type == NFS4R_OP_CLOSE ? update_close(eng, op) : update_bounded(eng, op, exec, arg, PARK_AFTER_MS);
 }
 
@@ -635,6 +637,8 @@ enum nfs4r_status nfs4r_lock(struct nfs4r_engine *eng, struct nfs4r_op *op)
 		return op->status = NFS4R_NOTSUPP;
 	if (op->type == NFS4R_OP_UNLOCK || op->type == NFS4R_OP_UNWAIT)
 		return update(eng, op, NULL, NULL, 0);
+	if (eng->runtime.fence)
+		return op->status = NFS4R_DELAY;
 	return update_bounded(eng, op, NULL, NULL, eng->cfg.op_wait_ms + LOCK_ANSWER_MS);
 }
 
@@ -675,7 +679,7 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 {
 	struct opctx *o = NULL;
 
-	op->status = nfs4r_op_fits(op);
+	op->status = eng->runtime.fence ? NFS4R_DELAY : nfs4r_op_fits(op);
 	if (op->status != NFS4R_OK) {
 		done(arg, op);
 		return;

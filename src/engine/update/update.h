@@ -36,6 +36,9 @@ void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, 
 void update_commit_expire(struct nfs4r_engine *eng, uint64_t now);
 void update_commit_quorum_durable(struct nfs4r_engine *eng, uint64_t id); /* eng->lock held */
 
+/* ---- fence.c; eng->lock held ---- */
+void update_fence(struct nfs4r_engine *eng, const struct nfs4r_action *a);
+
 /* ---- clients.c ---- */
 void update_client_said(struct nfs4r_engine *eng, uint64_t id, enum nfs4r_status st); /* the core answers; eng->lock held */
 void update_clients_wake(struct nfs4r_engine *eng); /* stop, or halted: nobody waits any more; eng->lock held */

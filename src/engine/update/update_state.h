@@ -25,6 +25,10 @@ struct update_state { /* eng->update; all under lock, but for the counter */
 	struct lock_news *lock_news; /* in their order; few at a time */
 	bool lock_news_running; /* an executor is at them, or about to be */
 
+	/* fence.c */
+	uint32_t fences, fence_lost; /* how many there were since the start; clients that have lost all, of whom the caller has not heard yet */
+	bool fence_running; /* an executor is about to tell the caller of it */
+
 	/* clients.c */
 	struct client_wait *client_waits;
 	uint64_t next_client_wait;

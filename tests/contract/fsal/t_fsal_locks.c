@@ -8,8 +8,12 @@
 #include "lib/sal_locks.h"
 
 #include "client_mgr.h"
+#include "export_mgr.h"
 #include "hashtable.h"
+#include "nfs_core.h"
+#include "nfs_init.h"
 #include "repl.h"
+#include "locks_int.h"
 
 #define START_MS 1000
 #define SOON_MS 10 /* the second notice */
@@ -118,6 +122,29 @@ enum nfs4r_status repl_client_gone(struct repl_export *e, const uint64_t id[2])
 	return away ? NFS4R_DELAY : NFS4R_OK;
 }
 
+static const uint64_t (*listed)[2]; /* who was in the list when this server started */
+static uint32_t nlisted;
+
+bool repl_clients(struct repl_export *e, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg)
+{
+	for (uint32_t i = 0; i < nlisted; i++) {
+		struct nfs4r_client_entry k = { .client = { .id = { listed[i][0], listed[i][1] } } };
+
+		fn(arg, &k);
+	}
+	return true;
+}
+
+void repl_client_reclaimed(struct repl_export *e, const uint64_t id[2])
+{
+	say('r');
+}
+
+void repl_fence_over(struct repl_export *e, uint32_t number)
+{
+	say((char)('0' + number));
+}
+
 static enum nfs4r_status authority_locks(struct nfs4r_op *op)
 {
 	static const enum nfs4r_status status[] = { [NFS4R_LOCK_GRANTED] = NFS4R_OK, [NFS4R_LOCK_CONFLICT] = NFS4R_DENIED, [NFS4R_LOCK_WAITS] = NFS4R_BLOCKED, [NFS4R_LOCK_FULL] = NFS4R_NOLCK };
@@ -135,7 +162,7 @@ enum nfs4r_status repl_lock_ask(struct repl_export *e, struct nfs4r_op *op)
 {
 	switch (op->type) {
 	case NFS4R_OP_LOCK:
-		say('l');
+		say(op->lock.reclaim ? 'L' : 'l');
 		return away ? NFS4R_DELAY : authority_locks(op);
 	case NFS4R_OP_LOCK_TEST:
 		say('t');
@@ -266,12 +293,27 @@ static struct gsh_client host = { .hostaddr_str = "::ffff:10.0.1.2" };
 
 struct hash_table *ht_confirmed_client_id;
 
+static bool has_40; /* and not only the one with NFSv4.1 */
+
 hash_error_t hashtable_getlatch(struct hash_table *ht, const struct gsh_buffdesc *key, struct gsh_buffdesc *value, bool may_write, struct hash_latch *latch)
 {
-	if (*(clientid4 *)key->addr != client_41.cid_clientid)
+	clientid4 number = *(clientid4 *)key->addr;
+
+	if (number != client_41.cid_clientid && (!has_40 || number != client_40.cid_clientid))
 		return HASHTABLE_ERROR_NO_SUCH_KEY;
-	value->addr = &client_41;
+	value->addr = number == client_41.cid_clientid ? &client_41 : &client_40;
 	return HASHTABLE_SUCCESS;
+}
+
+void hashtable_for_each(hash_table_t *ht, ht_for_each_cb_t callback, void *arg)
+{
+	struct hash_data entries[] = { { .val = { .addr = &client_41 } }, { .val = { .addr = &client_40 } } };
+
+	for (int i = 0; i < 1 + has_40; i++) {
+		struct rbt_node node = { .rbt_opaq = &entries[i] };
+
+		callback(&node, arg);
+	}
 }
 
 void hashtable_releaselatched(struct hash_table *ht, struct hash_latch *latch)
@@ -288,7 +330,64 @@ static nfs_client_record_t *record_of(const char *name)
 	return r;
 }
 
-static int set_up_of(bool everywhere)
+/* ---- Ganesha's grace period ---- */
+
+static bool initialised; /* the daemon is */
+static struct gsh_export *other_export; /* besides the volume's */
+static uint32_t graces_ended;
+
+int nfs_init_wait_timeout(int timeout)
+{
+	return initialised ? 0 : ETIMEDOUT;
+}
+
+void nfs_wait_for_grace_enforcement(void)
+{
+	graces_ended++;
+}
+
+struct gsh_export *get_gsh_export(uint16_t id)
+{
+	return id == 1 ? &gsh : id == 2 ? other_export :
+					  NULL;
+}
+
+void init_op_context(struct req_op_context *into, struct gsh_export *of, struct fsal_export *fsal_export, nfs_request_t *reqdata, sockaddr_t *caller, uint32_t nfs_vers, uint32_t nfs_minorvers, enum request_type type)
+{
+}
+
+void release_op_context(void)
+{
+}
+
+static void (*expire)(void); /* what the clients have, which Ganesha gives back for them when they are made stale */
+
+int nfs_start_grace(nfs_grace_start_t *start)
+{
+	assert_int_equal(start->event, EVENT_RELEASE_IP);
+	assert_string_equal(start->ipaddr, "");
+	client_41.cid_confirmed = client_40.cid_confirmed = STALE_CLIENT_ID;
+	say('F');
+	if (expire != NULL)
+		expire();
+	return 0;
+}
+
+static uint64_t names[2][2]; /* in the volume, of both clients */
+
+/* Both were in the list when the daemon started, and are not back yet. */
+static void are_expected(void)
+{
+	struct nfs4r_lock_owner first = repl_lock_owner(&a.owner), second = repl_lock_owner(&old.owner);
+
+	memcpy(names[0], first.client, sizeof(names[0]));
+	memcpy(names[1], second.client, sizeof(names[1]));
+	listed = names;
+	nlisted = 2;
+	client_41.cid_confirmed = client_40.cid_confirmed = UNCONFIRMED_CLIENT_ID;
+}
+
+static int set_up_of(bool everywhere, bool anew)
 {
 	memset(&client_41, 0, sizeof(client_41));
 	memset(&client_40, 0, sizeof(client_40));
@@ -299,6 +398,16 @@ static int set_up_of(bool everywhere)
 	client_41.cid_refcount = client_40.cid_refcount = 100;
 	shared = everywhere;
 	away = false;
+	has_40 = false;
+	listed = NULL;
+	nlisted = 0;
+	initialised = true;
+	other_export = NULL;
+	graces_ended = 0;
+	expire = NULL;
+	nfs_param.nfsv4_param.lease_lifetime = 60;
+	nfs_param.nfsv4_param.grace_period = 90;
+	nfs_param.nfsv4_param.graceless = false;
 	memset(said, 0, sizeof(said));
 	repl_module.cfg.rpc.self = 1;
 	authority = nfs4r_locks_create(&(struct nfs4r_locks_config){ .max = 100000, .reserve_ms = RESERVED_MS });
@@ -328,6 +437,8 @@ static int set_up_of(bool everywhere)
 	repl_module.cfg.lock_max = 1000;
 	notices = 0;
 	repl_lock_clients_init(&exp_);
+	if (anew)
+		are_expected();
 	assert_true(repl_locks_init(&exp_, repl_module.cfg.lock_max));
 	resting = false;
 	cond = NULL;
@@ -340,12 +451,17 @@ static int set_up_of(bool everywhere)
 
 static int set_up(void **unused)
 {
-	return set_up_of(false);
+	return set_up_of(false, false);
 }
 
 static int set_up_shared(void **unused)
 {
-	return set_up_of(true);
+	return set_up_of(true, false);
+}
+
+static int set_up_anew(void **unused)
+{
+	return set_up_of(true, true);
 }
 
 /* What the authority says of waiters of this server. */
@@ -385,9 +501,11 @@ static void gives_back_elsewhere(void)
 	hear();
 }
 
+static bool reclaims; /* who asks says that it had this before */
+
 static state_status_t ask(struct who *who, fsal_lock_t type, uint64_t start, uint64_t length, state_blocking_t blocking)
 {
-	fsal_lock_param_t want = { .lock_type = type, .lock_start = start, .lock_length = length }, conflict;
+	fsal_lock_param_t want = { .lock_type = type, .lock_start = start, .lock_length = length, .lock_reclaim = reclaims }, conflict;
 	state_block_data_t *block = gsh_calloc(1, sizeof(*block));
 	state_owner_t *holder = NULL;
 	state_status_t status;
@@ -890,7 +1008,7 @@ static void another_engine_hears_of_all_locks(void **unused)
 	authority = nfs4r_locks_create(&(struct nfs4r_locks_config){ .max = 100000, .reserve_ms = RESERVED_MS });
 	memset(said, 0, sizeof(said));
 	repl_locks_engine_anew(&exp_);
-	SAYS("ll");
+	SAYS("LLr");
 	assert_false(locks_elsewhere(FSAL_LOCK_R, 9, 9));
 	assert_false(locks_elsewhere(FSAL_LOCK_W, 29, 29));
 	assert_string_equal(notified(), "c");
@@ -899,6 +1017,224 @@ static void another_engine_hears_of_all_locks(void **unused)
 	hear();
 	assert_string_equal(notified(), "c");
 	assert_int_equal(wait_for(&c), STATE_SUCCESS);
+}
+
+/* ---- clients that come back ---- */
+
+static state_status_t reclaim(struct who *who, uint64_t start, uint64_t length)
+{
+	state_status_t status;
+
+	reclaims = true;
+	status = try(who, FSAL_LOCK_W, start, length);
+	reclaims = false;
+	return status;
+}
+
+static void is_back(nfs_client_id_t *client)
+{
+	client->cid_confirmed = CONFIRMED_CLIENT_ID;
+	client->cid_cb.v41.cid_reclaim_complete = false;
+}
+
+static void who_comes_back_reclaims_until_it_says_that_it_has(void **unused)
+{
+	is_back(&client_41);
+	pass(200);
+	assert_int_equal(reclaim(&a, 0, 10), STATE_SUCCESS);
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 20, 29));
+	assert_int_equal(reclaim(&a, 20, 10), STATE_LOCK_CONFLICT); /* lost */
+	SAYS("LL");
+	pass(1000);
+	SAYS("");
+	client_41.cid_cb.v41.cid_reclaim_complete = true;
+	pass(200);
+	SAYS("r");
+	assert_int_equal(reclaim(&b, 40, 10), STATE_LOCK_CONFLICT);
+	SAYS("");
+	assert_int_equal(try(&b, FSAL_LOCK_W, 40, 10), STATE_SUCCESS);
+	SAYS("l");
+	pass(100000);
+	SAYS("");
+}
+
+/* Its reclaim says that it is in the list; without one it may have been taken off meanwhile. */
+static void who_has_reclaimed_nothing_begins_again(void **unused)
+{
+	is_back(&client_41);
+	client_41.cid_cb.v41.cid_reclaim_complete = true;
+	pass(200);
+	SAYS("r");
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_SUCCESS);
+	assert_int_equal(try(&a, FSAL_LOCK_W, 20, 10), STATE_SUCCESS);
+	SAYS("bll");
+}
+
+static void who_cannot_say_that_it_has_reclaimed_has_a_lease_time(void **unused)
+{
+	has_40 = true;
+	is_back(&client_40);
+	pass(59800);
+	assert_int_equal(reclaim(&old, 0, 10), STATE_SUCCESS);
+	SAYS("L");
+	pass(200);
+	SAYS("r");
+	assert_int_equal(reclaim(&old, 20, 10), STATE_LOCK_CONFLICT);
+	SAYS("");
+}
+
+/* The volume says by itself that it is gone. */
+static void who_does_not_come_back_is_not_waited_for(void **unused)
+{
+	pass(60000);
+	pass(60000);
+	SAYS("");
+	is_back(&client_41);
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_SUCCESS);
+	SAYS("bl");
+}
+
+/* Whom the volume has in the list, and this server did not know of: the end of its log came late. */
+static void who_was_not_expected_is_when_the_volume_grants_its_reclaim(void **unused)
+{
+	assert_int_equal(reclaim(&a, 0, 10), STATE_SUCCESS);
+	SAYS("L");
+	client_41.cid_cb.v41.cid_reclaim_complete = true;
+	pass(10000);
+	SAYS("r");
+}
+
+/* On the thread of locks.c. */
+static void all_is_given_back(void)
+{
+	struct req_op_context none = context;
+
+	none.nfs_reqdata = NULL;
+	op_ctx = &none;
+	give_back(&a);
+	give_back(&b);
+	op_ctx = NULL;
+}
+
+/* Ganesha gives them back for the client, and the volume keeps them for it. What others got meanwhile is lost. */
+static void a_fence_lets_clients_reclaim_what_they_had(void **unused)
+{
+	const struct nfs4r_lock_owner owner = repl_lock_owner(&a.owner);
+	struct nfs4r_locks_count n;
+
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_SUCCESS);
+	assert_int_equal(try(&a, FSAL_LOCK_W, 20, 10), STATE_SUCCESS);
+	assert_int_equal(wait_for(&b), STATE_LOCK_BLOCKED);
+	SAYS("blll");
+	graces_ended = 0;
+	expire = all_is_given_back;
+	repl_lops_fence(&exp_, 1, 0);
+	until_it_rests();
+	SAYS("Fw1");
+	assert_int_equal(graces_ended, 1);
+	repl_lops_count_locks(&exp_, &n);
+	assert_int_equal(n.ranges + n.waiting, 0);
+	assert_false(locks_elsewhere(FSAL_LOCK_W, 0, 9));
+	assert_true(nfs4r_locks_release(authority, &file.oid, &owner, 20, 29, clock_ms)); /* another server gave it up */
+	assert_true(locks_elsewhere(FSAL_LOCK_W, 20, 29));
+	client_41.cid_clientid = 43; /* its new session */
+	is_back(&client_41);
+	assert_int_equal(reclaim(&a, 0, 10), STATE_SUCCESS);
+	assert_int_equal(reclaim(&a, 20, 10), STATE_LOCK_CONFLICT);
+	SAYS("LL");
+	client_41.cid_cb.v41.cid_reclaim_complete = true;
+	pass(200);
+	SAYS("r");
+	pass(20000);
+	SAYS("");
+}
+
+/* It may have been taken off the list while this server was away. */
+static void a_fence_makes_a_client_begin_again(void **unused)
+{
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_SUCCESS);
+	expire = all_is_given_back;
+	repl_lops_fence(&exp_, 7, 1);
+	until_it_rests();
+	SAYS("blF7");
+	is_back(&client_41);
+	client_41.cid_cb.v41.cid_reclaim_complete = true;
+	pass(200);
+	SAYS("r");
+	assert_int_equal(try(&b, FSAL_LOCK_W, 40, 10), STATE_SUCCESS);
+	SAYS("bl");
+}
+
+static void the_daemons_grace_period_ends_when_it_serves(void **unused)
+{
+	assert_int_equal(graces_ended, 1);
+	assert_int_equal(nfs_param.nfsv4_param.grace_period, 0);
+	pass(100000);
+	assert_int_equal(graces_ended, 1);
+}
+
+static void the_daemons_grace_period_ends_only_when_it_serves(void **unused)
+{
+	initialised = false;
+	exp_.locks->grace_ended = false;
+	graces_ended = 0;
+	repl_lops_fence(&exp_, 1, 0); /* the thread looks */
+	until_it_rests();
+	assert_int_equal(graces_ended, 1); /* that of the fence */
+	pass(1000);
+	assert_int_equal(graces_ended, 1);
+	initialised = true;
+	pass(200);
+	assert_int_equal(graces_ended, 2);
+}
+
+static void the_daemons_grace_period_stays_for_other_exports(void **unused)
+{
+	struct fsal_module vfs = { .name = "VFS" }, pseudo = { .name = "PSEUDO" };
+	struct fsal_export below = { .fsal = &pseudo }, above = { .sub_export = &below };
+	struct gsh_export other = { .fsal_export = &above };
+
+	other_export = &other;
+	graces_ended = 0;
+	assert_true(repl_grace_end(&exp_));
+	assert_int_equal(graces_ended, 1);
+	below.fsal = &vfs;
+	nfs_param.nfsv4_param.grace_period = 90;
+	assert_true(repl_grace_end(&exp_));
+	assert_int_equal(graces_ended, 1);
+	assert_int_equal(nfs_param.nfsv4_param.grace_period, 90);
+}
+
+static void the_daemons_grace_period_stays_where_each_server_decides(void **unused)
+{
+	assert_int_equal(graces_ended, 0);
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_SUCCESS);
+	pass(100000);
+	assert_int_equal(graces_ended, 0);
+	assert_int_equal(nfs_param.nfsv4_param.grace_period, 90);
+}
+
+static uint32_t highest_protocol(void)
+{
+	struct nfs4r_versions known = { .lowest = NFS4R_PROTOCOL_LOCKS - 1, .highest = NFS4R_PROTOCOL_LOCKS };
+
+	repl_locks_limit_protocol(&known);
+	return known.highest;
+}
+
+static void a_daemon_whose_clients_cannot_be_fenced_has_no_such_locks(void **unused)
+{
+	assert_int_equal(highest_protocol(), NFS4R_PROTOCOL_LOCKS);
+	nfs_param.nfsv4_param.graceless = true;
+	assert_int_equal(highest_protocol(), NFS4R_PROTOCOL_LOCKS - 1);
+	nfs_param.nfsv4_param.graceless = false;
+	nfs_param.nfsv4_param.sticky_grace = true;
+	assert_int_equal(highest_protocol(), NFS4R_PROTOCOL_LOCKS - 1);
+	nfs_param.nfsv4_param.sticky_grace = false;
+	nfs_param.core_param.unique_server_id = 5;
+	assert_int_equal(highest_protocol(), NFS4R_PROTOCOL_LOCKS - 1);
+	nfs_param.core_param.unique_server_id = 0;
+	assert_int_equal(highest_protocol(), NFS4R_PROTOCOL_LOCKS);
 }
 
 /* ---- what this server's clients were answered is what the authority has, whatever they do ---- */
@@ -962,6 +1298,7 @@ static void ranges_of_an_owner_are_those_of_the_authority(void **unused)
 
 int main(void)
 {
+#define A(test) cmocka_unit_test_setup_teardown(test, set_up_anew, tear_down)
 #define S(test) cmocka_unit_test_setup_teardown(test, set_up_shared, tear_down)
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
@@ -992,6 +1329,18 @@ int main(void)
 		S(locks_of_before_are_made_known_when_they_begin_to_hold_everywhere),
 		S(another_engine_hears_of_all_locks),
 		S(ranges_of_an_owner_are_those_of_the_authority),
+		A(who_comes_back_reclaims_until_it_says_that_it_has),
+		A(who_has_reclaimed_nothing_begins_again),
+		A(who_cannot_say_that_it_has_reclaimed_has_a_lease_time),
+		A(who_does_not_come_back_is_not_waited_for),
+		S(who_was_not_expected_is_when_the_volume_grants_its_reclaim),
+		S(a_fence_lets_clients_reclaim_what_they_had),
+		S(a_fence_makes_a_client_begin_again),
+		S(the_daemons_grace_period_ends_when_it_serves),
+		S(the_daemons_grace_period_ends_only_when_it_serves),
+		S(the_daemons_grace_period_stays_for_other_exports),
+		T(the_daemons_grace_period_stays_where_each_server_decides),
+		T(a_daemon_whose_clients_cannot_be_fenced_has_no_such_locks),
 	};
 
 	assert_int_equal(state_lock_init(), STATE_SUCCESS);
