@@ -361,7 +361,7 @@ void repl_lops_fence(void *ctx, uint32_t number, uint32_t nlost)
 	struct repl_export *exp = ctx;
 	struct repl_locks *l = exp->locks;
 
-	REPL_LOG(Warn, "this server was outside the active view, and locks of clients may be lost: all clients of this server get new sessions and reclaim their locks (clients that lost all: %u). A program whose lock is lost gets an I/O error", nlost);
+	REPL_LOG(Warn, "this server was outside the active view, and locks of clients may be lost: all clients of this server get new sessions and reclaim their locks (clients that lost all: %u). A program that had a lost lock gets an I/O error", nlost);
 	PTHREAD_MUTEX_lock(&l->lock);
 	l->fence = number;
 	pthread_cond_signal(&l->cond);
