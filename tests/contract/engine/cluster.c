@@ -158,6 +158,13 @@ static void lock_again(void *ctx, const struct nfs4r_oid *oid, const struct nfs4
 	lock_news(ctx, oid, lock, false);
 }
 
+static void fence(void *ctx, uint32_t number, uint32_t nlost)
+{
+	struct site *s = hooked[site_of(ctx)].site;
+
+	s->fence(s, number, nlost);
+}
+
 enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 {
 	struct site *s = &c->site[id];
@@ -180,6 +187,8 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	cfg.retention_bytes = c->retention_bytes;
 	cfg.segment_bytes = c->segment_bytes;
 	cfg.stop_wait_ms = c->stop_wait_ms;
+	if (c->lock_grace_ms)
+		cfg.lock_grace_ms = c->lock_grace_ms;
 	cfg.restart_pause_ms = c->restart_pause_ms;
 	cfg.lease_ms = c->lease_ms;
 	if (c->silence_ms) /* 0 with a fixed view, which does not use it */
@@ -221,6 +230,7 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	hooked[id].site = s;
 	s->table.lock_ready = lock_ready;
 	s->table.lock_again = lock_again;
+	s->table.fence = s->fence ? fence : NULL;
 	s->table.ready = s->ready;
 	s->table.allocate = hooked_allocate;
 	s->table.commit = hooked_commit;

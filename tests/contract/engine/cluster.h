@@ -17,6 +17,7 @@ struct cluster {
 	uint16_t port;
 	int first; /* so many servers are in every configuration file, and started at first: SITES */
 	uint32_t stop_wait_ms; /* 0, unless a test says otherwise: what a server controls when it is stopped stays its own */
+	uint32_t lock_grace_ms; /* 0: the default */
 	uint32_t restart_pause_ms; /* 0, unless a test says otherwise: tests end servers soon */
 	uint32_t lease_ms, silence_ms; /* for starts from now on; the defaults, unless a test says otherwise */
 	bool stale_reads;
@@ -45,6 +46,7 @@ struct cluster {
 		bool (*ready)(void *ops); /* NULL, or the ready of struct nfs4r_lops */
 		struct nfs4r_lops table; /* in use when there is one */
 		void (*lock_news)(struct site *s, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, bool ready); /* NULL, or lock_ready and lock_again of struct nfs4r_lops */
+		void (*fence)(struct site *s, uint32_t number, uint32_t nlost); /* as lops.h; NULL: its clients are not fenced */
 		void (*heard)(struct site *s, const char *text); /* under lock; NULL, or called without it for each line, on the thread that says it */
 	} site[SITES_MAX + 1]; /* 1.. */
 };

@@ -217,15 +217,17 @@ static void lock_soon(struct site *s, const struct nfs4r_oid *oid, char who, cha
 
 /* ---- the volume ---- */
 
-static int setup(void **state)
+static int setup_of(void **state, uint32_t lock_grace_ms, void (*fence)(struct site *s, uint32_t number, uint32_t nlost))
 {
 	struct cluster *c = cluster_new();
 
 	c->locks = true;
+	c->lock_grace_ms = lock_grace_ms;
 	c->lease_ms = c->silence_ms = LEASE_MS;
 	c->durability = NFS4R_DURABILITY_COMMIT;
 	for (int i = 1; i <= SITES_MAX; i++)
 		c->site[i].lock_news = lock_news;
+	c->site[3].fence = fence;
 	waiters.first = NULL;
 	waiters.ready_for_nobody = 0;
 	cluster_begin(c, state);
@@ -237,6 +239,11 @@ static int setup(void **state)
 	for (int i = 1; i <= SITES; i++)
 		assert_true(nfs4r_locks_are_shared(c->site[i].eng));
 	return 0;
+}
+
+static int setup(void **state)
+{
+	return setup_of(state, 0, NULL);
 }
 
 static nfs4r_server_id controlled_at(struct site *s, const struct nfs4r_oid *oid)
@@ -772,6 +779,189 @@ static void a_server_that_starts_anew_learns_of_the_locks_of_its_files(void **st
 	lock_soon(&c->site[1], &f, 'y', 'w', 0, 9);
 }
 
+/* ---- clients that reclaim ---- */
+
+static void begin_client(struct site *s)
+{
+	struct nfs4r_lock any = lock_of(s, 'x', 'w', 0, 0);
+	enum nfs4r_status st = NFS4R_DELAY;
+
+	for (int i = 0; i < TRIES && st == NFS4R_DELAY; i++)
+		st = nfs4r_client_begins(s->eng, any.owner.client, "a client", "192.0.2.1", 2);
+	assert_int_equal(st, NFS4R_OK);
+}
+
+static enum nfs4r_status reclaim(struct site *s, const struct nfs4r_oid *f, uint64_t start, uint64_t last)
+{
+	enum nfs4r_status st = NFS4R_DELAY;
+
+	for (int i = 0; i < TRIES && st == NFS4R_DELAY; i++) {
+		struct nfs4r_lock lock = lock_of(s, 'x', 'w', start, last);
+		struct nfs4r_op op = op_of(NFS4R_OP_LOCK, f, &lock, NFS4R_LOCK_TRY);
+
+		op.lock.reclaim = true;
+		st = nfs4r_lock(s->eng, &op);
+		if (st == NFS4R_DELAY)
+			pause_ms(20);
+	}
+	return st;
+}
+
+static void say_reclaimed(struct site *s)
+{
+	struct nfs4r_lock any = lock_of(s, 'x', 'w', 0, 0);
+
+	nfs4r_client_reclaimed(s->eng, any.owner.client);
+}
+
+static enum nfs4r_status try_once(struct site *s, const struct nfs4r_oid *f, char who)
+{
+	struct nfs4r_lock lock = lock_of(s, who, 'r', 0, 0);
+	struct nfs4r_op op = op_of(NFS4R_OP_LOCK, f, &lock, NFS4R_LOCK_TRY);
+
+	return nfs4r_lock(s->eng, &op);
+}
+
+/* What its server controlled waits for it, until it has done. Nothing else does, and nobody waits for the time in which it may come back, which is longer than this test. */
+static void a_client_whose_server_starts_anew_reclaims(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = file_at(c, 1, "f"), g = file_at(c, 2, "g");
+
+	begin_client(&c->site[1]);
+	take_control(&c->site[1], &f);
+	assert_int_equal(lock_try(&c->site[1], &f, 'x', 'w', 0, 9), NFS4R_OK);
+	assert_int_equal(lock_try(&c->site[1], &f, 'x', 'w', 20, 29), NFS4R_OK);
+	cluster_stop(c, 1);
+	cluster_start(c, 1);
+	wait_all_serve(c);
+	assert_int_equal(lock_try(&c->site[3], &g, 'z', 'w', 0, 9), NFS4R_OK);
+	assert_int_equal(try_once(&c->site[2], &f, 'y'), NFS4R_DELAY);
+	assert_int_equal(reclaim(&c->site[1], &f, 0, 9), NFS4R_OK);
+	assert_int_equal(try_once(&c->site[2], &f, 'y'), NFS4R_DELAY);
+	say_reclaimed(&c->site[1]);
+	assert_int_equal(lock_try(&c->site[2], &f, 'y', 'r', 0, 0), NFS4R_DENIED);
+	lock_soon(&c->site[2], &f, 'y', 'w', 20, 29); /* it did not ask for that */
+	unlock(&c->site[1], &f, 'x', 0, 9);
+	lock_soon(&c->site[2], &f, 'y', 'w', 0, 9);
+}
+
+static struct {
+	pthread_mutex_t lock;
+	uint32_t number, nlost;
+} fenced = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void note_fence(struct site *s, uint32_t number, uint32_t nlost)
+{
+	pthread_mutex_lock(&fenced.lock);
+	fenced.number = number;
+	fenced.nlost = nlost;
+	pthread_mutex_unlock(&fenced.lock);
+}
+
+static uint32_t wait_fenced(uint32_t *nlost)
+{
+	uint32_t number = 0;
+
+	for (int i = 0; i < TRIES && !number; i++) {
+		pthread_mutex_lock(&fenced.lock);
+		number = fenced.number;
+		*nlost = fenced.nlost;
+		pthread_mutex_unlock(&fenced.lock);
+		if (!number)
+			pause_ms(20);
+	}
+	assert_int_not_equal(number, 0);
+	return number;
+}
+
+/* It keeps its memory, and hears and says nothing, until the others have gone on without it. */
+static void stand_still(struct cluster *c, int id, void (*meanwhile)(struct cluster *c, const struct nfs4r_oid *f), const struct nfs4r_oid *f)
+{
+	pthread_mutex_lock(&c->site[id].eng->lock);
+	wait_removed(&c->site[1], (nfs4r_server_id)id);
+	wait_removed(&c->site[2], (nfs4r_server_id)id);
+	if (meanwhile)
+		meanwhile(c, f);
+	pthread_mutex_unlock(&c->site[id].eng->lock);
+}
+
+static int setup_fence(void **state)
+{
+	fenced.number = 0;
+	return setup_of(state, 0, note_fence);
+}
+
+static int setup_short_grace(void **state)
+{
+	fenced.number = 0;
+	return setup_of(state, 1000, note_fence);
+}
+
+/* A server for whose clients somebody else has no use yet: they get all of their locks back. */
+static void who_was_outside_fences_its_clients_and_they_reclaim(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = file_at(c, 1, "f");
+	char text[8] = "";
+	uint32_t number, nlost, len = sizeof(text);
+
+	begin_client(&c->site[3]);
+	take_control(&c->site[1], &f);
+	assert_int_equal(lock_try(&c->site[3], &f, 'x', 'w', 0, 9), NFS4R_OK);
+	assert_int_equal(lock_try(&c->site[3], &f, 'x', 'w', 20, 29), NFS4R_OK);
+	stand_still(c, 3, NULL, NULL);
+	number = wait_fenced(&nlost);
+	wait_all_serve(c);
+	/* No client is answered that has not heard of it; what others ask for is. */
+	assert_int_equal(try_once(&c->site[3], &f, 'z'), NFS4R_DELAY);
+	assert_int_equal(site_read(&c->site[3], &f, 0, text, &len), NFS4R_DELAY);
+	assert_int_equal(site_write(&c->site[3], &f, 0, "1", 1), NFS4R_DELAY);
+	nfs4r_fence_over(c->site[3].eng, number + 1); /* of another one */
+	assert_int_equal(try_once(&c->site[3], &f, 'z'), NFS4R_DELAY);
+	nfs4r_fence_over(c->site[3].eng, number);
+	assert_int_equal(nlost, 0);
+	assert_int_equal(reclaim(&c->site[3], &f, 0, 9), NFS4R_OK);
+	say_reclaimed(&c->site[3]);
+	assert_int_equal(lock_try(&c->site[2], &f, 'y', 'r', 0, 0), NFS4R_DENIED);
+	lock_soon(&c->site[2], &f, 'y', 'w', 20, 29);
+	write_text(&c->site[3], &f, "2");
+	unlock(&c->site[3], &f, 'x', 0, 9);
+	lock_soon(&c->site[2], &f, 'y', 'w', 0, 9);
+}
+
+static void lock_at_2(struct cluster *c, const struct nfs4r_oid *f)
+{
+	for (int i = 0; i < TRIES && lock_try(&c->site[2], f, 'y', 'w', 0, 9) != NFS4R_OK; i++)
+		pause_ms(20);
+	assert_int_equal(lock_try(&c->site[2], f, 'y', 'w', 0, 9), NFS4R_OK);
+}
+
+static void what_others_got_meanwhile_is_not_reclaimed(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f;
+	uint32_t number, nlost;
+
+	f = file_at(c, 1, "f");
+	begin_client(&c->site[3]);
+	take_control(&c->site[1], &f);
+	assert_int_equal(lock_try(&c->site[3], &f, 'x', 'w', 0, 9), NFS4R_OK);
+	stand_still(c, 3, lock_at_2, &f);
+	number = wait_fenced(&nlost);
+	wait_all_serve(c);
+	nfs4r_fence_over(c->site[3].eng, number);
+	assert_int_equal(nlost, 1);
+	assert_int_equal(reclaim(&c->site[3], &f, 0, 9), NFS4R_DENIED);
+	begin_client(&c->site[3]);
+	say_reclaimed(&c->site[3]);
+	assert_int_equal(lock_try(&c->site[3], &f, 'x', 'w', 0, 9), NFS4R_DENIED);
+	unlock(&c->site[2], &f, 'y', 0, 9);
+	lock_soon(&c->site[3], &f, 'x', 'w', 0, 9);
+	unlock(&c->site[3], &f, 'x', 0, 9);
+	lock_soon(&c->site[1], &f, 'y', 'w', 0, 9);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, cluster_teardown)
@@ -792,6 +982,9 @@ int main(void)
 		T(locks_of_files_of_a_server_that_is_stopped_stay),
 		T(nobody_waits_for_a_waiter_whose_server_has_gone),
 		T(a_server_that_starts_anew_learns_of_the_locks_of_its_files),
+		T(a_client_whose_server_starts_anew_reclaims),
+		cmocka_unit_test_setup_teardown(who_was_outside_fences_its_clients_and_they_reclaim, setup_fence, cluster_teardown),
+		cmocka_unit_test_setup_teardown(what_others_got_meanwhile_is_not_reclaimed, setup_short_grace, cluster_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
