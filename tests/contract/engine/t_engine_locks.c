@@ -217,11 +217,15 @@ static void lock_soon(struct site *s, const struct nfs4r_oid *oid, char who, cha
 
 /* ---- the volume ---- */
 
-static int setup_of(void **state, uint32_t lock_grace_ms, void (*fence)(struct site *s, uint32_t number, uint32_t nlost))
+#define LONG_IDLE_MS 60000 /* control stays where it was taken, however slow the machine is */
+
+static int setup_of(void **state, uint32_t idle_ms, uint32_t lock_grace_ms, void (*fence)(struct site *s, uint32_t number, uint32_t nlost))
 {
 	struct cluster *c = cluster_new();
 
 	c->locks = true;
+	if (idle_ms)
+		c->idle_ms = idle_ms;
 	c->lock_grace_ms = lock_grace_ms;
 	c->lease_ms = c->silence_ms = LEASE_MS;
 	c->durability = NFS4R_DURABILITY_COMMIT;
@@ -243,7 +247,12 @@ static int setup_of(void **state, uint32_t lock_grace_ms, void (*fence)(struct s
 
 static int setup(void **state)
 {
-	return setup_of(state, 0, NULL);
+	return setup_of(state, 0, 0, NULL);
+}
+
+static int setup_that_stays(void **state)
+{
+	return setup_of(state, LONG_IDLE_MS, 0, NULL);
 }
 
 static nfs4r_server_id controlled_at(struct site *s, const struct nfs4r_oid *oid)
@@ -822,6 +831,21 @@ static enum nfs4r_status try_once(struct site *s, const struct nfs4r_oid *f, cha
 	return nfs4r_lock(s->eng, &op);
 }
 
+/* Server 1 controls @f and server 2 @g, neither of them their directory. */
+static void take_one_each(struct cluster *c, const struct nfs4r_oid *f, const struct nfs4r_oid *g)
+{
+	bool apart = false;
+
+	for (int i = 0; i < TRIES && !apart; i++) {
+		take_control(&c->site[2], g);
+		take_control(&c->site[1], f);
+		apart = true;
+		for (int id = 1; id <= SITES; id++)
+			apart &= controlled_at(&c->site[id], f) == 1 && controlled_at(&c->site[id], g) == 2;
+	}
+	assert_true(apart);
+}
+
 /* What its server controlled waits for it, until it has done. Nothing else does, and nobody waits for the time in which it may come back, which is longer than this test. */
 static void a_client_whose_server_starts_anew_reclaims(void **state)
 {
@@ -829,7 +853,7 @@ static void a_client_whose_server_starts_anew_reclaims(void **state)
 	struct nfs4r_oid f = file_at(c, 1, "f"), g = file_at(c, 2, "g");
 
 	begin_client(&c->site[1]);
-	take_control(&c->site[1], &f);
+	take_one_each(c, &f, &g);
 	assert_int_equal(lock_try(&c->site[1], &f, 'x', 'w', 0, 9), NFS4R_OK);
 	assert_int_equal(lock_try(&c->site[1], &f, 'x', 'w', 20, 29), NFS4R_OK);
 	cluster_stop(c, 1);
@@ -889,13 +913,13 @@ static void stand_still(struct cluster *c, int id, void (*meanwhile)(struct clus
 static int setup_fence(void **state)
 {
 	fenced.number = 0;
-	return setup_of(state, 0, note_fence);
+	return setup_of(state, LONG_IDLE_MS, 0, note_fence);
 }
 
 static int setup_short_grace(void **state)
 {
 	fenced.number = 0;
-	return setup_of(state, 1000, note_fence);
+	return setup_of(state, LONG_IDLE_MS, 1000, note_fence);
 }
 
 /* A server for whose clients somebody else has no use yet: they get all of their locks back. */
@@ -981,8 +1005,8 @@ int main(void)
 		T(an_answer_that_comes_too_late_leaves_no_lock),
 		T(locks_of_files_of_a_server_that_is_stopped_stay),
 		T(nobody_waits_for_a_waiter_whose_server_has_gone),
-		T(a_server_that_starts_anew_learns_of_the_locks_of_its_files),
-		T(a_client_whose_server_starts_anew_reclaims),
+		cmocka_unit_test_setup_teardown(a_server_that_starts_anew_learns_of_the_locks_of_its_files, setup_that_stays, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_client_whose_server_starts_anew_reclaims, setup_that_stays, cluster_teardown),
 		cmocka_unit_test_setup_teardown(who_was_outside_fences_its_clients_and_they_reclaim, setup_fence, cluster_teardown),
 		cmocka_unit_test_setup_teardown(what_others_got_meanwhile_is_not_reclaimed, setup_short_grace, cluster_teardown),
 	};
