@@ -369,6 +369,11 @@ bool repl_clients(struct repl_export *exp, bool (*fn)(void *arg, const struct nf
 	return THROUGH_GATE(exp, false, (nfs4r_clients(exp->eng, repl_module.cfg.rpc.self, fn, arg), true));
 }
 
+bool repl_serves(struct repl_export *exp)
+{
+	return THROUGH_GATE(exp, false, nfs4r_serves(exp->eng));
+}
+
 void repl_fence_over(struct repl_export *exp, uint32_t number)
 {
 	DO_THROUGH_GATE(exp, nfs4r_fence_over(exp->eng, number));

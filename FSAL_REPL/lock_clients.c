@@ -319,7 +319,7 @@ static bool next_that_says(struct repl_lock_clients *t, int *at, uint64_t name[2
 
 	PTHREAD_MUTEX_lock(&t->lock);
 	for (; *at < BUCKETS && c == NULL; (*at)++)
-		for (c = t->buckets[*at]; c != NULL && !c->says; c = c->next)
+		for (c = t->buckets[*at]; c != NULL && (!c->says || c->goes); c = c->next)
 			;
 	if (c != NULL) {
 		memcpy(name, c->name, sizeof(c->name));
@@ -352,8 +352,8 @@ static bool is_late(struct client *c, uint64_t now)
 	return false;
 }
 
-/* t->lock is taken. True: some are still expected. */
-static bool end_late(struct repl_lock_clients *t, uint64_t now)
+/* While this server does not serve, nobody can reclaim, and no time passes for them. t->lock is taken. True: some are still expected. */
+static bool end_late(struct repl_lock_clients *t, uint64_t now, bool serves)
 {
 	bool more = false;
 
@@ -361,6 +361,8 @@ static bool end_late(struct repl_lock_clients *t, uint64_t now)
 		for (struct client **at = &t->buckets[i]; *at != NULL;) {
 			struct client *c = *at;
 
+			if (!serves)
+				c->until_ms = now + lease_ms();
 			if (is_late(c, now)) {
 				*at = c->next;
 				client_free(c);
@@ -387,14 +389,14 @@ static bool look_for_expected(struct repl_export *exp)
 {
 	struct repl_lock_clients *t = exp->lock_clients;
 	struct expecting e = { .t = t, .until_ms = repl_locks_now_ms() + lease_ms() };
-	bool more;
+	bool more, serves = repl_serves(exp);
 
 	if (!t->expects)
 		t->expects = repl_clients(exp, expect_listed, &e);
 	PTHREAD_MUTEX_lock(&t->lock);
 	if (any_reclaims(t))
 		hashtable_for_each(ht_confirmed_client_id, look_back, t);
-	more = end_late(t, repl_locks_now_ms());
+	more = end_late(t, repl_locks_now_ms(), serves);
 	PTHREAD_MUTEX_unlock(&t->lock);
 	say_all(exp);
 	return more || !t->expects;
@@ -420,7 +422,7 @@ void repl_lock_clients_have_all(struct repl_export *exp)
 	PTHREAD_MUTEX_lock(&t->lock);
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct client *c = t->buckets[i]; c != NULL; c = c->next)
-			c->says = !c->reclaims;
+			c->says = !c->reclaims && !c->goes; /* the volume has to hear first that those are gone */
 	PTHREAD_MUTEX_unlock(&t->lock);
 	say_all(exp);
 }

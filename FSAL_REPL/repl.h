@@ -234,6 +234,7 @@ enum nfs4r_status repl_client_begins(struct repl_export *exp, const uint64_t id[
 enum nfs4r_status repl_client_gone(struct repl_export *exp, const uint64_t id[2]);
 void repl_client_reclaimed(struct repl_export *exp, const uint64_t id[2]); /* as nfs4r_client_reclaimed() */
 bool repl_clients(struct repl_export *exp, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg); /* as nfs4r_clients() of this server; false: there is no engine now */
+bool repl_serves(struct repl_export *exp); /* as nfs4r_serves() */
 void repl_fence_over(struct repl_export *exp, uint32_t number); /* as nfs4r_fence_over() */
 /* Batches of a directory's names from the local copy. */
 enum nfs4r_status repl_read_here(struct repl_export *exp, struct nfs4r_read *rd);

@@ -251,6 +251,8 @@ enum nfs4r_status nfs4r_client_gone(struct nfs4r_engine *eng, const uint64_t id[
  * said within lock_grace_ms of that, else the volume takes the client for gone. May be said again, and of any client; any thread, does not block.
  */
 void nfs4r_client_reclaimed(struct nfs4r_engine *eng, const uint64_t id[2]);
+/* May this server answer its clients now: it has recovered, and has a lease? Any thread, takes no lock. */
+bool nfs4r_serves(struct nfs4r_engine *eng);
 void nfs4r_fence_over(struct nfs4r_engine *eng, uint32_t number); /* every client of before is cut off. Any thread, does not block */
 /* The list of @server as this server has it, in no order, and how long it is. @fn is called under the lock of the core: it must not call the engine; returning false ends it. Does not wait for others. */
 void nfs4r_clients(struct nfs4r_engine *eng, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg);

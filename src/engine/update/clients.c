@@ -106,6 +106,11 @@ void nfs4r_client_reclaimed(struct nfs4r_engine *eng, const uint64_t id[2])
 	pthread_mutex_unlock(&eng->lock);
 }
 
+bool nfs4r_serves(struct nfs4r_engine *eng)
+{
+	return eng->runtime.ready && engine_may_answer(eng, engine_lease_era(eng));
+}
+
 void nfs4r_clients(struct nfs4r_engine *eng, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg)
 {
 	pthread_mutex_lock(&eng->lock);

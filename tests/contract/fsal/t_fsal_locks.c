@@ -140,6 +140,13 @@ void repl_client_reclaimed(struct repl_export *e, const uint64_t id[2])
 	say('r');
 }
 
+static bool serves; /* this server does */
+
+bool repl_serves(struct repl_export *e)
+{
+	return serves;
+}
+
 void repl_fence_over(struct repl_export *e, uint32_t number)
 {
 	say((char)('0' + number));
@@ -398,6 +405,7 @@ static int set_up_of(bool everywhere, bool anew)
 	client_41.cid_refcount = client_40.cid_refcount = 100;
 	shared = everywhere;
 	away = false;
+	serves = true;
 	has_40 = false;
 	listed = NULL;
 	nlisted = 0;
@@ -1083,6 +1091,24 @@ static void who_cannot_say_that_it_has_reclaimed_has_a_lease_time(void **unused)
 	SAYS("");
 }
 
+static void no_time_to_reclaim_passes_while_nobody_serves(void **unused)
+{
+	has_40 = true;
+	is_back(&client_40);
+	serves = false;
+	away = true;
+	pass(100000);
+	assert_int_equal(reclaim(&old, 0, 10), STATE_FSAL_DELAY);
+	SAYS("L");
+	serves = true;
+	away = false;
+	pass(50000);
+	assert_int_equal(reclaim(&old, 0, 10), STATE_SUCCESS);
+	SAYS("L");
+	pass(10000);
+	SAYS("r");
+}
+
 /* The volume says by itself that it is gone. */
 static void who_does_not_come_back_is_not_waited_for(void **unused)
 {
@@ -1147,6 +1173,27 @@ static void a_fence_lets_clients_reclaim_what_they_had(void **unused)
 	SAYS("r");
 	pass(20000);
 	SAYS("");
+}
+
+/* Else it could reclaim after one more start what others have had by then. */
+static void of_who_is_gone_the_volume_hears_first_that_it_is(void **unused)
+{
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_SUCCESS);
+	client_41.cid_confirmed = EXPIRED_CLIENT_ID;
+	away = true;
+	give_back(&a);
+	until_it_rests();
+	SAYS("blg");
+	repl_locks_engine_anew(&exp_);
+	until_it_rests();
+	assert_null(strchr(said, 'r'));
+	repl_lops_fence(&exp_, 3, 0);
+	until_it_rests();
+	assert_null(strchr(said, 'r'));
+	memset(said, 0, sizeof(said));
+	away = false;
+	pass(1000);
+	SAYS("gu");
 }
 
 /* It may have been taken off the list while this server was away. */
@@ -1332,9 +1379,11 @@ int main(void)
 		A(who_comes_back_reclaims_until_it_says_that_it_has),
 		A(who_has_reclaimed_nothing_begins_again),
 		A(who_cannot_say_that_it_has_reclaimed_has_a_lease_time),
+		A(no_time_to_reclaim_passes_while_nobody_serves),
 		A(who_does_not_come_back_is_not_waited_for),
 		S(who_was_not_expected_is_when_the_volume_grants_its_reclaim),
 		S(a_fence_lets_clients_reclaim_what_they_had),
+		S(of_who_is_gone_the_volume_hears_first_that_it_is),
 		S(a_fence_makes_a_client_begin_again),
 		S(the_daemons_grace_period_ends_when_it_serves),
 		S(the_daemons_grace_period_ends_only_when_it_serves),
