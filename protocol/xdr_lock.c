@@ -134,7 +134,7 @@ bool c_lock_request(struct nfs4r_codec *c, struct nfs4r_op *op)
 	    !c_bool(c, &l->reclaim) || !c_check(c, waits || !l->reclaim))
 		return false;
 	l->wait = (enum nfs4r_lock_wait)wait;
-	return c_u64(c, &l->n) && c_u64(c, &l->of) && c_u64(c, &l->view) && c_u64(c, &l->inc);
+	return c_u64(c, &l->n) && c_u64(c, &l->waited_ms) && c_u64(c, &l->view) && c_u64(c, &l->inc);
 }
 
 bool c_lock_answer(struct nfs4r_codec *c, struct nfs4r_op *op)

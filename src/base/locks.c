@@ -242,14 +242,20 @@ static void withdraw_offer(struct nfs4r_locks *t, struct waiter *w)
 	*(w->offered_next == NULL ? &t->offered_last : &w->offered_next->offered_prev) = w->offered_prev;
 }
 
-static void queue_add(struct waiter *w)
+/* @behind: NULL: at the end. */
+static void queue_put(struct waiter *w, struct waiter *behind)
 {
 	struct file *f = w->file;
 
-	w->prev = f->last;
-	w->next = NULL;
-	*(f->last == NULL ? &f->first : &f->last->next) = w;
-	f->last = w;
+	w->prev = behind == NULL ? f->last : behind->prev;
+	w->next = behind;
+	*(w->prev == NULL ? &f->first : &w->prev->next) = w;
+	*(behind == NULL ? &f->last : &behind->prev) = w;
+}
+
+static void queue_add(struct waiter *w)
+{
+	queue_put(w, NULL);
 }
 
 static void queue_remove(struct waiter *w)
@@ -491,6 +497,23 @@ bool nfs4r_locks_cancel(struct nfs4r_locks *t, const struct nfs4r_oid *oid, cons
 	serve_queue(t, f, now_ms);
 	file_put(t, f);
 	return true;
+}
+
+void nfs4r_locks_waits_since(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *what, uint64_t since_ms, uint64_t now_ms)
+{
+	struct file *f = *place_of(t, oid);
+	struct waiter *w = f == NULL ? NULL : waiter_of(f, what), *behind = NULL;
+
+	if (w == NULL || w->since_ms <= since_ms)
+		return;
+	w->since_ms = since_ms;
+	for (struct waiter *other = w->prev; other != NULL && other->since_ms > since_ms && !is_reserved(other); other = other->prev)
+		behind = other;
+	if (behind == NULL)
+		return;
+	queue_remove(w);
+	queue_put(w, behind);
+	serve_queue(t, f, now_ms);
 }
 
 void nfs4r_locks_wait_again(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *what, enum nfs4r_lock_wait wait, void *tag, uint64_t now_ms)

@@ -90,6 +90,8 @@ enum nfs4r_lock_answer nfs4r_locks_acquire(struct nfs4r_locks *t, const struct n
 bool nfs4r_locks_release(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner, uint64_t start, uint64_t last, uint64_t now_ms);
 /* @what waits no longer, and is not reserved. False: it did not wait. */
 bool nfs4r_locks_cancel(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *what, uint64_t now_ms);
+/* @what, which waits, has done so since then: its place in the queue is before all that wait for less long and are not reserved. */
+void nfs4r_locks_waits_since(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *what, uint64_t since_ms, uint64_t now_ms);
 /* @what is in the queue after it, as it was or at its end, or there is no room. If it may be had, its client is told. */
 void nfs4r_locks_wait_again(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *what, enum nfs4r_lock_wait wait, void *tag, uint64_t now_ms);
 /* Could the owner of @want have it? False: *conflict is in the way. */

@@ -52,7 +52,8 @@ struct nfs4r_lock_request {
 	enum nfs4r_lock_wait wait; /* LOCK; else 0 */
 	bool reclaim; /* LOCK: its client had it before its server, or the authority, lost its memory */
 	uint64_t n; /* of the holder's request: rises with every one, over restarts, too (locks 4). Given by the core of the holder */
-	uint64_t of; /* not used, 0 */
+	uint64_t since_ms; /* of an own client: since when it has waited, by the core's clock. Given by the core of the holder, and not sent */
+	uint64_t waited_ms; /* LOCK: for how long it has waited when it is sent or decided (locks 20). The same */
 	/* both */
 	uint64_t view; /* adopted by the asking server when it asked; comes back with the answer (locks 5) */
 	uint64_t inc; /* start of the asked server, as the transport names it; comes back with the answer */

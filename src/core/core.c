@@ -54,7 +54,7 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->control.next_seq = 1;
 	c->step = 1;
 	c->policy_ops = &nfs4r_policy;
-	c->control_port = (struct control_port){ ops_claim_gone, locks_claim_closes, locks_gap_keeps, locks_claim_released, locks_gap_touches, locks_gap_named, locks_gap_won };
+	c->control_port = (struct control_port){ ops_claim_gone, locks_claim_closes, locks_gap_keeps, locks_claim_is_awaited, locks_claim_released, locks_gap_touches, locks_gap_named, locks_gap_won };
 	c->membership_port = (struct membership_port){ core_view_adopted, recovery_repair_anew };
 	view_init(c);
 	recovery_memory_init(c);

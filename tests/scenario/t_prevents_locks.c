@@ -244,6 +244,52 @@ static bool who_waits_is_not_forgotten_with_control(struct net *n)
 	return is_told(n, Q);
 }
 
+static uint64_t elections(struct net *n)
+{
+	return stats(n, P).elections + stats(n, Q).elections + stats(n, S).elections;
+}
+
+/* Servers that wait for one lock ask the one that controls its file. Each of them asks for control, too. */
+static bool a_queue_stays_where_it_is(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 0);
+	uint64_t were;
+
+	assert_int_equal(try_byte(n, P, &f, 1, 0), NFS4R_OK);
+	assert_int_equal(finish(n, wait_byte(n, Q, &f, 2, 0)), NFS4R_BLOCKED);
+	assert_int_equal(finish(n, wait_byte(n, S, &f, 3, 0)), NFS4R_BLOCKED);
+	net_run(n, 1000);
+	were = elections(n);
+	net_run(n, 10000);
+	if (elections(n) != were)
+		return false;
+	unlock_byte(n, P, &f, 1, 0);
+	net_run(n, 5000);
+	return is_told(n, Q) && !is_told(n, S);
+}
+
+/* S hears before Q that P controls the file no longer, and asks anew before Q does. */
+static bool a_queue_keeps_its_order(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+
+	assert_int_equal(try_byte(n, P, &f, 1, 50), NFS4R_OK);
+	assert_int_equal(try_byte(n, S, &f, 4, 0), NFS4R_OK);
+	assert_int_equal(finish(n, wait_byte(n, Q, &f, 2, 0)), NFS4R_BLOCKED);
+	net_run(n, 100);
+	assert_int_equal(finish(n, wait_byte(n, S, &f, 3, 0)), NFS4R_BLOCKED);
+	net_hold(n, P, Q, NFS4R_MSG_REQUEUE);
+	net_leave(n, P);
+	net_run(n, 1000);
+	assert_true(acting(n, S, &f));
+	net_pass(n);
+	net_run(n, 1000);
+	assert_false(is_told(n, Q) || is_told(n, S));
+	unlock_byte(n, S, &f, 4, 0);
+	net_run(n, 200);
+	return is_told(n, Q) && !is_told(n, S);
+}
+
 /* P has forgotten what it granted to Q's client. */
 static bool a_start_does_not_grant_what_it_forgot(struct net *n)
 {
@@ -296,6 +342,8 @@ static const struct prevents list[] = {
 	{ "locks 16: an UNLOCK is said until it is heard", F_UNLOCK_ONCE, an_unlock_is_said_until_it_is_heard },
 	{ "locks 17: what a waiter is told of is reserved", F_LOCK_NOT_RESERVED, what_a_waiter_is_told_of_is_its_own },
 	{ "locks 20: who waits hears that control ends", F_LOCK_NO_REQUEUE, who_waits_is_not_forgotten_with_control },
+	{ "locks 20: a queue stays where it is", F_LOCK_QUEUE_SENT_AROUND, a_queue_stays_where_it_is },
+	{ "locks 20: a queue keeps its order", F_LOCK_ORDER_ANEW, a_queue_keeps_its_order },
 };
 
 int main(void)

@@ -265,6 +265,7 @@ struct control_port { /* what control tells the rooms above it; filled in by the
 	void (*claim_gone)(struct nfs4r_core *c, struct claim *cl); /* an own claim is about to be aborted: nothing may count on it any more */
 	void (*closes)(struct nfs4r_core *c, struct claim *cl); /* an own claim has begun to close: what has to come before its `last` is written now */
 	bool (*keeps)(const struct nfs4r_core *c, const struct claim *cl); /* it is not released yet, whoever has its entries */
+	bool (*is_awaited)(struct nfs4r_core *c, const struct claim *cl); /* there is a queue under it, which should not be sent around: it does not close for want of use (control 7.1) */
 	void (*released)(struct nfs4r_core *c, struct claim *cl); /* an own claim is out of the table */
 	bool (*in_gap)(struct nfs4r_core *c, const struct claim *cl); /* another's claim is acked: is anything in a gap of what it controls, or below it? */
 	void (*gap_named)(struct nfs4r_core *c, struct claim *cl, nfs4r_server_id from); /* an ACK of an own claim says so */

@@ -20,6 +20,12 @@
 
 static void close_soon(struct nfs4r_core *c, struct own *ow);
 
+/* There is a queue under it, and everybody who wants it can be served as it is (locks 20). */
+static bool is_awaited(struct nfs4r_core *c, const struct own *ow)
+{
+	return !(own_is_forced(ow) && ow->revoked_by.attempts) && c->control_port.is_awaited(c, ow->claim);
+}
+
 void control_release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open)
 {
 	struct oidmark *o;
@@ -37,7 +43,11 @@ void control_release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, b
 	c->policy_ops->opened(c, oid, false);
 	for (k = control_of(c, oid); k; k = next) { /* control 7.1: the last writer closed */
 		next = k->next;
-		if (k->claim->own && own_is_acting(k->claim->own) && k->claim->n == 1 && k->depth == NFS4R_SHALLOW)
+		if (!k->claim->own || !own_is_acting(k->claim->own) || k->claim->n != 1 || k->depth != NFS4R_SHALLOW)
+			continue;
+		if (is_awaited(c, k->claim->own) && own_may_close(k->claim->own))
+			control_release_at(c, k->claim->own, c->now + c->cfg.idle_ms);
+		else
 			close_soon(c, k->claim->own);
 	}
 }
@@ -593,6 +603,10 @@ static void time_over(struct nfs4r_core *c, struct own *ow)
 	bool used = own_is_forced(ow) && c->now < ow->used_ms + c->cfg.revoke_ms, turned = used && turn_is_over(c, ow);
 	uint64_t again;
 
+	if (is_awaited(c, ow)) {
+		control_release_at(c, ow, c->now + c->cfg.idle_ms);
+		return;
+	}
 	if (own_is_forced(ow) && turned != (ow->demand == OWN_TURN_OVER))
 		own_ask(ow, turned ? OWN_TURN_OVER : OWN_FORCED);
 	if (used && !turned) { /* a revoke shortens the timer, it does not stop it */
@@ -748,7 +762,7 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 		own_ask(ow, OWN_FORCED);
 	if (ow->end == OWN_END_READERS) /* its use does not take this end back */
 		own_end(c, ow, OWN_END_SET, ow->close_at);
-	if (!c->cfg.revoke_ms || again || below || !(own_is_deep(ow) || ow->users || ow->pins || prio->attempts == 0))
+	if ((!c->cfg.revoke_ms && !is_awaited(c, ow)) || again || below || !(own_is_deep(ow) || ow->users || ow->pins || prio->attempts == 0))
 		close_soon(c, ow);
 	else if (ow->end == OWN_END_IDLE)
 		control_release_at(c, ow, c->now + c->cfg.revoke_ms);

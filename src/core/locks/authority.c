@@ -238,6 +238,8 @@ static enum nfs4r_status acquire(struct nfs4r_core *c, struct lock_file *f, stru
 	case NFS4R_LOCK_WAITS:
 		name_conflict(c, op, &other);
 		queue(c, w, op, holder, inc);
+		if (op->lock.waited_ms && !FAULT(F_LOCK_ORDER_ANEW))
+			nfs4r_locks_waits_since(locks_table(c), &f->oid, &op->lock.lock, c->now > op->lock.waited_ms ? c->now - op->lock.waited_ms : 0, c->now);
 		return NFS4R_BLOCKED;
 	default:
 		if (fresh)

@@ -287,9 +287,11 @@ void locks_unwait(struct nfs4r_core *c, const struct nfs4r_op *op)
 bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 {
 	struct lock_rec *r = NULL;
+	struct lock_mine *m = NULL;
 
 	if (op->type != NFS4R_OP_LOCK_TEST) {
 		r = rec_get(c, &op->obj, &op->lock.lock.owner);
+		m = mine_find(r, &op->lock.lock);
 		if (r->active && r->active != o)
 			return false;
 		if (!r->active && r->items)
@@ -299,6 +301,8 @@ bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 	if (!op->lock.n)
 		op->lock.n = locks_number_next(c);
 	op->lock.lock.life = locks_life(c, &op->lock.lock.owner);
+	if (m)
+		op->lock.since_ms = m->since_ms;
 	if (r)
 		r->active_n = op->lock.n;
 	return true;
@@ -372,7 +376,7 @@ static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 	if (!m) {
 		m = out_xcalloc(1, sizeof(*m));
 		m->lock = *lock;
-		m->since_ms = c->now;
+		m->since_ms = op->lock.since_ms;
 		DL_APPEND(r->mine, m);
 	}
 	m->n = op->lock.n;
@@ -465,6 +469,7 @@ struct lock_rec *locks_run_next(struct nfs4r_core *c, struct lock_rec *after, st
 		op->lock.lock = m ? m->lock : r->items->lock;
 		if (op->type == NFS4R_OP_LOCK)
 			op->lock.wait = m ? NFS4R_LOCK_QUEUE : NFS4R_LOCK_TRY;
+		op->lock.since_ms = m ? m->since_ms : 0;
 		return r;
 	}
 	return NULL;
@@ -588,6 +593,7 @@ void locks_ask_again(struct nfs4r_core *c)
 static void reserve_over(struct nfs4r_core *c, struct lock_rec *r, struct lock_mine *m)
 {
 	m->ready = m->set = false;
+	m->since_ms = c->now;
 	unwait(c, r, &m->lock);
 	m->ask = !m->polls && !m->abandoned;
 	if (!m->abandoned)

@@ -22,7 +22,7 @@ void locks_authority_forget(struct nfs4r_core *c, nfs4r_servers servers); /* wha
 bool locks_fetch(struct nfs4r_core *c, const struct nfs4r_op *op, enum nfs4r_status *st); /* true: a LOCK that is answered without the authority */
 void locks_unlock(struct nfs4r_core *c, const struct nfs4r_op *op);
 void locks_unwait(struct nfs4r_core *c, const struct nfs4r_op *op);
-bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op); /* false: not yet (locks 16). Gives it its number */
+bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op); /* false: not yet (locks 16). Gives it its number; since_ms is when its caller asked */
 bool locks_is_full(struct nfs4r_core *c);
 bool locks_lowers(const struct nfs4r_core *c, const struct nfs4r_op *op); /* it gives back a write lock, or a part */
 void locks_end(struct nfs4r_core *c, const struct opx *o, const struct nfs4r_op *op, enum nfs4r_status st, enum locks_asker who);
@@ -83,6 +83,7 @@ void locks_gap_taken_over(struct nfs4r_core *c, const struct nfs4r_control *k, n
 /* outlive.c: what is held when control ends */
 void locks_claim_closes(struct nfs4r_core *c, struct claim *cl);
 void locks_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e);
+bool locks_claim_is_awaited(struct nfs4r_core *c, const struct claim *cl); /* requests wait under it, and not all of them at one other server */
 void locks_committed(struct nfs4r_core *c, const struct nfs4r_entry *e);
 void locks_claim_released(struct nfs4r_core *c, struct claim *cl);
 

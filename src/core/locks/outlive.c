@@ -121,21 +121,62 @@ static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	return false;
 }
 
-/* Its state is CLOSING already, `last` is not set yet. */
-void locks_claim_closes(struct nfs4r_core *c, struct claim *cl)
+/* Until @fn says true, which is the result: each file of the table that @cl covers. */
+static bool each_covered(struct nfs4r_core *c, const struct claim *cl, bool (*fn)(struct nfs4r_core *c, struct lock_file *f))
 {
 	struct lock_file *f, *tmp;
+	bool deep = false;
 
+	for (uint32_t i = 0; i < cl->n; i++) {
+		deep |= cl->ctl[i].depth >= NFS4R_DEEP;
+		f = cl->ctl[i].depth < NFS4R_DEEP ? locks_file_find(c, &cl->ctl[i].oid) : NULL;
+		if (f && fn(c, f))
+			return true;
+	}
+	if (!deep)
+		return false;
 	HASH_ITER(hh, c->locks.files, f, tmp) {
 		struct need n = { f->oid, NFS4R_SHALLOW, false };
 
-		if (f->leaves || locks_in_gap(c, &f->oid) || !control_claim_covers(c, cl, &n) || goes_on(c, &f->oid))
-			continue;
-		if (FAULT(F_LOCK_WHILE_CLOSING) && can_write(c, &f->oid))
-			write_list(c, f);
-		else
-			leave(c, f);
+		if (control_claim_covers(c, cl, &n) && fn(c, f))
+			return true;
 	}
+	return false;
+}
+
+static bool closes(struct nfs4r_core *c, struct lock_file *f)
+{
+	if (f->leaves || locks_in_gap(c, &f->oid) || goes_on(c, &f->oid))
+		return false;
+	if (!FAULT(F_LOCK_WHILE_CLOSING))
+		leave(c, f);
+	else if (can_write(c, &f->oid))
+		write_list(c, f);
+	return false;
+}
+
+/* Its state is CLOSING already, `last` is not set yet. */
+void locks_claim_closes(struct nfs4r_core *c, struct claim *cl)
+{
+	each_covered(c, cl, closes);
+}
+
+static bool is_awaited(struct nfs4r_core *c, struct lock_file *f)
+{
+	nfs4r_servers at = 0;
+	struct lock_wait *w;
+
+	DL_FOREACH(f->waits, w)
+		if (!w->ready)
+			at |= NFS4R_BIT(w->holder);
+	return at && (at & NFS4R_BIT(c->self) || at & (at - 1));
+}
+
+bool locks_claim_is_awaited(struct nfs4r_core *c, const struct claim *cl)
+{
+	if (!c->locks.table || !nfs4r_locks_count(c->locks.table).waiting || FAULT(F_LOCK_QUEUE_SENT_AROUND))
+		return false;
+	return each_covered(c, cl, is_awaited);
 }
 
 /* What is in the table now is all, also of claims that began to close in a gap. */

@@ -34,6 +34,7 @@ static void send_request(struct nfs4r_core *c, struct opx *o)
 	o->op->generation = NFS4R_GEN(c->log.logs[o->to].applied);
 	m->op = o->op; /* the caller's; it lives until DONE */
 	if (nfs4r_op_is_lock(o->op->type)) { /* locks 5: the answer counts only in these */
+		ops_lock_waited(c, o->op);
 		o->op->lock.view = c->view.adopted.num;
 		o->op->lock.inc = c->peers[o->to].inc;
 	}

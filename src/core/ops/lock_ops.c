@@ -39,7 +39,7 @@ bool ops_lock_at_once(struct nfs4r_core *c, struct nfs4r_op *op)
 
 	if (!nfs4r_op_is_lock(op->type))
 		return false;
-	op->lock.n = op->lock.of = op->lock.view = op->lock.inc = 0;
+	op->lock.n = op->lock.since_ms = op->lock.waited_ms = op->lock.view = op->lock.inc = 0;
 	op->lock.conflict = (struct nfs4r_file_lock){ .holder = 0 };
 	if (op->lock.reclaim)
 		log_client_is_back(c, op->lock.lock.owner.client);
@@ -84,8 +84,10 @@ bool ops_lock_waits(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, NFS4R_DENIED);
 		return true;
 	}
-	if (is_complete(c, o->op))
+	if (is_complete(c, o->op)) {
+		o->op->lock.since_ms = o->since;
 		return !locks_begin(c, o, o->op);
+	}
 	out_timer_at(c, c->now + state_repeat_ms(c)); /* and with each answer that may go out: ops_exec_answers() */
 	return true;
 }
@@ -115,6 +117,11 @@ static bool is_sweep(const struct nfs4r_op *op)
 	return op->type == NFS4R_OP_UNWAIT && memcmp(&op->lock.lock.owner, &nobody, sizeof(nobody)) == 0;
 }
 
+void ops_lock_waited(const struct nfs4r_core *c, struct nfs4r_op *op)
+{
+	op->lock.waited_ms = op->lock.since_ms ? c->now - op->lock.since_ms : 0;
+}
+
 /* Control of the file is here. */
 void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 {
@@ -124,6 +131,8 @@ void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 	if (cl && !is_won_on_disk(c, cl->own)) /* NULL: F_LOCK_WHILE_CLOSING */
 		return;
 	of_remote(c, o, &holder, &inc);
+	if (!o->remote)
+		ops_lock_waited(c, o->op);
 	switch (locks_request(c, o->op, holder, inc)) {
 	case LOCKS_LATER:
 		return;

@@ -46,6 +46,7 @@ bool ops_lock_waits(struct nfs4r_core *c, struct opx *o);
 void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl);
 void ops_lock_test_row(struct nfs4r_core *c, struct opx *o);
 bool ops_lock_ends(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st);
+void ops_lock_waited(const struct nfs4r_core *c, struct nfs4r_op *op); /* since its client asked: it is sent, or decided, now */
 
 /* monotonic_reads.c */
 /* Who has it newer than the own copy; 0: nobody, as far as this server knows, but perhaps one of @excluded. */

@@ -318,6 +318,36 @@ static void nobody_waits_for_a_client_that_cannot_be_told(void **state)
 	nfs4r_locks_destroy(t);
 }
 
+/* One that waited elsewhere before it came here. */
+static void waits_since(struct nfs4r_locks *t, uint64_t owner, uint64_t start, uint64_t last, uint64_t since, uint64_t now)
+{
+	struct nfs4r_lock w = lock_of(owner, NFS4R_LOCK_WRITE, start, last);
+
+	nfs4r_locks_waits_since(t, &oid, &w, since, now);
+}
+
+static void who_has_waited_longer_goes_before_all_but_the_reserved(void **state)
+{
+	struct nfs4r_locks *t = table(100);
+
+	GRANTED(1, 'w', 0, 9, NFS4R_LOCK_TRY, 1000);
+	WAITS(2, 'w', 0, 9, NFS4R_LOCK_QUEUE, 1010);
+	WAITS(3, 'w', 0, 9, NFS4R_LOCK_QUEUE, 1020);
+	WAITS(4, 'w', 0, 9, NFS4R_LOCK_QUEUE, 1030);
+	waits_since(t, 4, 0, 9, 1015, 1030);
+	HAS("1w0-9 ?2w0-9 ?4w0-9 ?3w0-9");
+	waits_since(t, 4, 0, 9, 1025, 1030); /* nobody becomes younger */
+	waits_since(t, 5, 0, 9, 0, 1030); /* it does not wait */
+	HAS("1w0-9 ?2w0-9 ?4w0-9 ?3w0-9");
+	waits_since(t, 3, 0, 9, 1000, 1030);
+	HAS("1w0-9 ?3w0-9 ?2w0-9 ?4w0-9");
+	release(t, 1, 0, 9, 1040);
+	HAS("!3w0-9 ?2w0-9 ?4w0-9");
+	waits_since(t, 2, 0, 9, 900, 1040);
+	HAS("!3w0-9 ?2w0-9 ?4w0-9");
+	nfs4r_locks_destroy(t);
+}
+
 static void the_table_has_a_bound_and_says_so(void **state)
 {
 	struct nfs4r_locks *t = table(3);
@@ -770,6 +800,7 @@ int main(void)
 		cmocka_unit_test(without_a_limit_a_reservation_stays_until_it_is_cancelled),
 		cmocka_unit_test(what_is_reserved_replaces_nothing),
 		cmocka_unit_test(nobody_waits_for_a_client_that_cannot_be_told),
+		cmocka_unit_test(who_has_waited_longer_goes_before_all_but_the_reserved),
 		cmocka_unit_test(the_table_has_a_bound_and_says_so),
 		cmocka_unit_test(one_file_may_not_take_all),
 		cmocka_unit_test(who_follows_takes_what_the_other_table_says),

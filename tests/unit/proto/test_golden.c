@@ -200,7 +200,7 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(m->joinrows), 168);
 	assert_int_equal(sizeof(struct nfs4r_lock), 64);
 	assert_int_equal(sizeof(struct nfs4r_file_lock), 88);
-	assert_int_equal(sizeof(struct nfs4r_lock_request), 200);
+	assert_int_equal(sizeof(struct nfs4r_lock_request), 208);
 	assert_int_equal(sizeof(struct nfs4r_client), 376);
 	assert_int_equal(sizeof(m->lock_ready), 120);
 	assert_int_equal(sizeof(m->locks_of), 32);

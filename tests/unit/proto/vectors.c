@@ -997,7 +997,7 @@ static void make_forward_unwait(void *p)
 	m->op->obj = oid(3, 4, 5);
 	set_lock(&m->op->lock.lock, 3, NFS4R_LOCK_WRITE, 100, 199);
 	m->op->lock.n = 78;
-	m->op->lock.of = 77;
+	m->op->lock.waited_ms = 77;
 }
 
 static void make_forward_answer_lock(void *p)
