@@ -21,7 +21,6 @@ DIR = '/nfs/locks'
 SEED = os.environ.get('SEED', '1')
 RTT = 0.040
 NO = 'EAGAIN|EACCES'
-HEARD = 0.5      # seconds: by then another site has heard of an unlock
 
 
 class Part:
@@ -157,7 +156,7 @@ def rules(b, part, updater):
     with Agents(b, f'{DIR}/rules-{updater}', [1, 2, updater]) as (a, other, writer):
         for i, (owner, do, kind, start, length, expected) in enumerate(RULES):
             writer.ask('write', at=5000, text=f'{i:04}')
-            end = time.monotonic() + (HEARD if part.sites and is_given_back(i) else 0)
+            end = time.monotonic() + (part.late if is_given_back(i) else 0)
             while True:
                 got = (other if owner == 'b' else a).ask(do, type=kind, start=start, length=length, owner=owner, **({'wait': False} if do == 'lock' else {}))['result']
                 if got in expected.split('|') or time.monotonic() > end:
