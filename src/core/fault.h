@@ -249,7 +249,7 @@
 	X(F_LOCK_LIST_NO_OPEN, "locks 9", "clients that have not reclaimed yet are not awaited")                             \
 	X(F_LOCK_HEARD_ONLY, "locks 10", "a gap ends without the list of a member that is silent")                           \
 	X(F_LOCK_ANSWER_AFTER_LIST, "locks 5", "an answer counts that was asked for before a list was made")                 \
-	X(F_LOCK_OLD_END, "locks 11", "the end of an older gap ends a newer one")                                          \
+	X(F_LOCK_OLD_END, "locks 11", "the end of an older gap ends a newer one")                                            \
 	X(F_LOCK_ORDER_ANEW, "locks 20", "who waited for longest is the last in the queue when control has moved")           \
 	X(F_LOCK_QUEUE_SENT_AROUND, "locks 20", "control of a file for which servers wait goes to whoever asks for a lock")
 
