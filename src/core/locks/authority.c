@@ -127,6 +127,21 @@ void locks_serve(struct nfs4r_core *c)
 		out_timer_at(c, due > c->now ? due : c->now + 1);
 }
 
+/* Its client may have fetched it: so it goes as all that this client had (locks 12, 13). */
+static void keep_reserved(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w)
+{
+	struct nfs4r_file_lock *v = out_xcalloc(NFS4R_LOCKS_LIST_MAX, sizeof(*v));
+	uint32_t n = locks_file_list(c, f, v);
+
+	locks_party_get(c, &f->oid, &w->lock.owner)->granted = w->n;
+	locks_set(c, f, &w->lock, NFS4R_LOCK_TRY, NULL, NULL); /* as when it is fetched */
+	for (uint32_t i = 0; i < n && w->lock.type == NFS4R_LOCK_READ; i++) /* perhaps it was not, and then its write locks are what they were */
+		if (v[i].lock.type == NFS4R_LOCK_WRITE && memcmp(&v[i].lock.owner, &w->lock.owner, sizeof(w->lock.owner)) == 0)
+			locks_set(c, f, &v[i].lock, NFS4R_LOCK_TRY, NULL, NULL);
+	locks_wait_drop(f, w);
+	free(v);
+}
+
 void locks_authority_forget(struct nfs4r_core *c, nfs4r_servers servers)
 {
 	struct lock_requeue *q, *qtmp;
@@ -135,7 +150,9 @@ void locks_authority_forget(struct nfs4r_core *c, nfs4r_servers servers)
 
 	HASH_ITER(hh, c->locks.files, f, tmp)
 		DL_FOREACH_SAFE(f->waits, w, wtmp)
-			if (servers & NFS4R_BIT(w->holder)) {
+			if (servers & NFS4R_BIT(w->holder) && w->ready && w->sent_ms) {
+				keep_reserved(c, f, w);
+			} else if (servers & NFS4R_BIT(w->holder)) {
 				nfs4r_locks_cancel(locks_table(c), &f->oid, &w->lock, c->now);
 				locks_wait_drop(f, w);
 			}
