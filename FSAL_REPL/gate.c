@@ -354,6 +354,11 @@ enum nfs4r_status repl_client_gone(struct repl_export *exp, const uint64_t id[2]
 	return THROUGH_GATE(exp, NFS4R_DELAY, nfs4r_client_gone(exp->eng, id));
 }
 
+enum nfs4r_status repl_share_ask(struct repl_export *exp, struct nfs4r_op *op)
+{
+	return THROUGH_GATE(exp, op->status = NFS4R_DELAY, nfs4r_share(exp->eng, op));
+}
+
 enum nfs4r_status repl_lock_ask(struct repl_export *exp, struct nfs4r_op *op)
 {
 	return THROUGH_GATE(exp, op->status = NFS4R_DELAY, nfs4r_lock(exp->eng, op));

@@ -2,6 +2,7 @@
 /*
  * Opens and closes. An open state belongs to this server alone: file descriptor and share reservation live
  * in the sub-FSAL under Ganesha's state_t, locks in a table (locks.c). What the volume has to hear is
+ *  - in a volume where opens exclude each other at all servers, every open and every close (shares.c): an open before the sub-FSAL, a close after it;
  *  - that a file is made: one CREATE operation, which for a local primary executes the sub-FSAL's own open2
  *    with the client's state, so that descriptor and reservation are right from the start;
  *  - that it is cut to nothing (O_TRUNC): a SETATTR operation, once the open itself was allowed;
@@ -17,6 +18,8 @@
  */
 #include "repl.h"
 #include "sal_data.h"
+
+#define SHARE_TRIES 3 /* each waits for about op_wait_ms */
 
 /* An OPEN as Ganesha calls it, and what comes of it below. */
 struct open_call {
@@ -38,9 +41,9 @@ struct open_call {
 /* ---- bookkeeping ---- */
 
 static void remember(struct repl_export *exp, struct repl_obj *obj, struct state_t *state, fsal_openflags_t flags,
-		     bool pending)
+		     bool pending, const struct repl_share *share)
 {
-	struct repl_open_state now = { .flags = flags & ~FSAL_O_TRUNC, .pending = pending, .sub = __atomic_load_n(&obj->sub, __ATOMIC_ACQUIRE) }, old = { 0 };
+	struct repl_open_state now = { .flags = flags & ~FSAL_O_TRUNC, .pending = pending, .sub = __atomic_load_n(&obj->sub, __ATOMIC_ACQUIRE), .share = *share }, old = { 0 };
 	bool writes = flags & FSAL_O_WRITE, wrote;
 
 	if (state == NULL)
@@ -171,12 +174,26 @@ static fsal_status_t open_truncate(struct repl_export *exp, struct repl_obj *obj
 	return FSAL_IS_ERROR(st) ? st : repl_truncate(exp, obj, false, NULL);
 }
 
+/* What the volume hears of an open without a state ends with its answer: only states are closed. */
+static fsal_status_t share_raise(const struct open_call *call, struct repl_obj *obj, struct repl_share *share)
+{
+	*share = repl_share_of(call->exp, FSAL_O_CLOSED);
+	return call->state != NULL ? repl_share_raise(call->exp, &obj->oid, call->flags, share) : fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
+
+static void share_end(struct repl_export *exp, struct repl_obj *obj, struct repl_share *share)
+{
+	const struct repl_share none = { 0 };
+
+	repl_share_lower(exp, &obj->oid, &none, share);
+}
+
 /* @obj is open under the call's state now, or pending. An open without its attributes is none. */
-static fsal_status_t opened(const struct open_call *call, struct repl_obj *obj, bool pending)
+static fsal_status_t opened(const struct open_call *call, struct repl_obj *obj, bool pending, const struct repl_share *share)
 {
 	fsal_status_t st;
 
-	remember(call->exp, obj, call->state, call->flags, pending);
+	remember(call->exp, obj, call->state, call->flags, pending, share);
 	st = repl_fill_attrs(call->exp, obj, NULL, call->attrs_out);
 	if (FSAL_IS_ERROR(st) && call->state != NULL)
 		repl_close2(&obj->handle, call->state);
@@ -186,23 +203,30 @@ static fsal_status_t opened(const struct open_call *call, struct repl_obj *obj, 
 static fsal_status_t open_existing(const struct open_call *call, struct repl_obj *obj)
 {
 	struct repl_export *exp = call->exp;
+	struct repl_share share;
 	fsal_status_t st;
 	bool pending;
 
 	if (repl_obj_is_stale(exp, obj))
 		return fsalstat(ERR_FSAL_STALE, ESTALE);
-	st = sub_open(exp, obj, call->state, call->flags, &pending);
+	st = share_raise(call, obj, &share);
 	if (FSAL_IS_ERROR(st))
 		return st;
+	st = sub_open(exp, obj, call->state, call->flags, &pending);
+	if (FSAL_IS_ERROR(st)) {
+		share_end(exp, obj, &share);
+		return st;
+	}
 	if (call->flags & FSAL_O_TRUNC) {
 		st = open_truncate(exp, obj, pending ? NULL : call->state, call->flags);
 		if (FSAL_IS_ERROR(st)) {
 			sub_close(exp, obj, call->state);
+			share_end(exp, obj, &share);
 			return st;
 		}
 		__atomic_store_n(&obj->wrote, 1, __ATOMIC_RELEASE);
 	}
-	return opened(call, obj, pending);
+	return opened(call, obj, pending, &share);
 }
 
 /* Permissions for opening, checked before anything is cut. */
@@ -280,6 +304,16 @@ static void undo_made(struct open_call *call)
 	call->made = NULL;
 }
 
+/* It is made: who heard DELAY would find it, and hear EXIST. So it is asked some times. What is gone by now denies nobody anything. */
+static fsal_status_t share_made(const struct open_call *call, struct repl_obj *obj, struct repl_share *share)
+{
+	fsal_status_t st = share_raise(call, obj, share);
+
+	for (int i = 1; i < SHARE_TRIES && st.major == ERR_FSAL_DELAY; i++)
+		st = share_raise(call, obj, share);
+	return st.major == ERR_FSAL_STALE ? fsalstat(ERR_FSAL_NO_ERROR, 0) : st;
+}
+
 /*
  * The object of a CREATE that succeeded, open. Who has removed it meanwhile, came after that: a client that heard STALE would make it once more, and the name that
  * another one has just removed would be back.
@@ -287,16 +321,22 @@ static void undo_made(struct open_call *call)
 static fsal_status_t open_made(struct open_call *call, struct nfs4r_op *op)
 {
 	struct repl_obj *obj = call->obj = repl_obj_new(call->exp, &op->result, REGULAR_FILE, call->made);
-	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+	struct repl_share share;
+	fsal_status_t st = share_made(call, obj, &share);
 	bool pending = false;
 
-	if (call->made == NULL)
+	if (!FSAL_IS_ERROR(st) && call->made == NULL)
 		st = sub_open(call->exp, obj, call->state, call->flags, &pending);
 	if (st.major == ERR_FSAL_STALE) {
 		st = fsalstat(ERR_FSAL_NO_ERROR, 0);
 		pending = true;
 	}
-	return FSAL_IS_ERROR(st) ? st : opened(call, obj, pending);
+	if (!FSAL_IS_ERROR(st))
+		return opened(call, obj, pending, &share);
+	if (call->made != NULL)
+		sub_close(call->exp, obj, call->state);
+	share_end(call->exp, obj, &share);
+	return st;
 }
 
 static fsal_status_t create_attrs(struct nfs4r_attrs *out, const struct open_call *call)
@@ -516,19 +556,27 @@ static fsal_status_t truncate_reopened(struct repl_export *exp, struct repl_obj 
 static fsal_status_t reopen(struct repl_export *exp, struct repl_obj *obj, struct state_t *state, fsal_openflags_t flags)
 {
 	struct repl_open_state was = { 0 };
+	struct repl_share share, wanted = repl_share_of(exp, flags);
 	fsal_status_t st;
 	bool pending;
 
 	repl_state_moved(exp, obj, state);
 	repl_state_get(state, &was);
+	share = was.share;
+	st = repl_share_raise(exp, &obj->oid, flags, &share);
+	if (FSAL_IS_ERROR(st))
+		return st;
 	st = sub_reopen(exp, obj, state, &was, flags, &pending);
 	if (!FSAL_IS_ERROR(st) && flags & FSAL_O_TRUNC)
 		st = truncate_reopened(exp, obj, state, &was, flags, pending);
-	if (FSAL_IS_ERROR(st))
+	if (FSAL_IS_ERROR(st)) {
+		repl_share_lower(exp, &obj->oid, &was.share, &share);
 		return st;
+	}
 	if (was.flags & FSAL_O_WRITE && !(flags & FSAL_O_WRITE))
 		complete_writes(exp, obj);
-	remember(exp, obj, state, flags, pending);
+	repl_share_lower(exp, &obj->oid, &wanted, &share);
+	remember(exp, obj, state, flags, pending, &share);
 	return st;
 }
 
@@ -571,6 +619,7 @@ fsal_status_t repl_close2(struct fsal_obj_handle *h, struct state_t *state)
 		complete_writes(exp, obj);
 	if (sub != NULL && !open.pending)
 		REPL_SUBCALL(exp, st = sub->obj_ops->close2(sub, state));
+	share_end(exp, obj, &open.share);
 	if (open.flags & FSAL_O_WRITE)
 		repl_closed(exp, &obj->oid);
 	if (known)

@@ -75,6 +75,7 @@ struct repl_export {
 	struct repl_written *written; /* under written_lock; verifier.c */
 	pthread_mutex_t arrive_lock;
 	uint32_t moved; /* atomic: counts local handles that were replaced (moved.c) */
+	uint32_t engines; /* atomic; how many engines there were before this one: opens are known to one (shares.c) */
 	struct repl_locks *locks; /* locks.c */
 	struct repl_lock_clients *lock_clients;
 	pthread_cond_t arrive; /* an object changed by a peer's update: it may have appeared here */
@@ -230,6 +231,7 @@ uint64_t repl_verifier_answer(struct repl_export *exp);
 void repl_verifier_fini(struct repl_export *exp);
 bool repl_locks_are_shared(struct repl_export *exp); /* false also while there is no engine */
 enum nfs4r_status repl_lock_ask(struct repl_export *exp, struct nfs4r_op *op); /* as nfs4r_lock() */
+enum nfs4r_status repl_share_ask(struct repl_export *exp, struct nfs4r_op *op); /* as nfs4r_share() */
 enum nfs4r_status repl_client_begins(struct repl_export *exp, const uint64_t id[2], const char *name, const char *address, uint32_t minor_version);
 enum nfs4r_status repl_client_gone(struct repl_export *exp, const uint64_t id[2]);
 void repl_client_reclaimed(struct repl_export *exp, const uint64_t id[2]); /* as nfs4r_client_reclaimed() */
@@ -428,11 +430,26 @@ fsal_status_t repl_seek2(struct fsal_obj_handle *h, struct state_t *state, struc
 fsal_status_t repl_io_advise2(struct fsal_obj_handle *h, struct state_t *state, struct io_hints *hints);
 fsal_status_t repl_fallocate(struct fsal_obj_handle *h, struct state_t *state, uint64_t off, uint64_t len, bool allocate);
 
+/*
+ * What the volume has heard of an open state, in a volume where opens exclude each other at all servers (shares.c). In any other it is nothing, and all of this does nothing.
+ * Any thread with an op_ctx. repl_share_raise() may wait for other servers, about as long as an update.
+ */
+struct repl_share {
+	uint32_t access, deny; /* NFS4R_SHARE_READ, NFS4R_SHARE_WRITE; no access: nothing */
+	uint32_t engine; /* which engine has heard it (repl_export.engines) */
+};
+/* Before the sub-FSAL hears of it. Adds to @has what @flags have and it does not. SHARE_DENIED, DELAY, STALE: nothing was added. */
+fsal_status_t repl_share_raise(struct repl_export *exp, const struct nfs4r_oid *oid, fsal_openflags_t flags, struct repl_share *has);
+/* When the sub-FSAL has. Takes from @has what @now does not have; zeroes: the state is closed. Never fails. */
+void repl_share_lower(struct repl_export *exp, const struct nfs4r_oid *oid, const struct repl_share *now, struct repl_share *has);
+struct repl_share repl_share_of(const struct repl_export *exp, fsal_openflags_t flags);
+
 /* Open states of this server (state_table.c). */
 struct repl_open_state {
 	fsal_openflags_t flags;
 	bool pending; /* opened while the object was not here, or before it got another file; the sub-FSAL has not seen it */
 	const void *sub; /* the sub-FSAL's handle that it is open with */
+	struct repl_share share;
 };
 
 /* Remember a state (or its new flags); true if it was known, then *old is what it was. */

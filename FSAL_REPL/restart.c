@@ -118,6 +118,7 @@ static void change(struct repl_export *exp)
 	}
 	nfs4r_start_goes_on(&repl_module.cfg, &fd);
 	repl_gate_open(exp, eng);
+	__atomic_add_fetch(&exp->engines, 1, __ATOMIC_RELAXED);
 	repl_locks_engine_anew(exp);
 }
 

@@ -94,7 +94,7 @@ static bool c_status_known(const struct nfs4r_codec *c, uint32_t u)
 					 28, 30, 31, 63, 66, 69, 70, 71, 72, 73, 74, 75,
 					 100, 200, 201, 202, 203, 204, 205, 206, 207, 208, 209, 210 };
 
-	if (u >= NFS4R_DENIED && u <= NFS4R_NOLCK)
+	if (u >= NFS4R_DENIED && u <= NFS4R_SHARE_DENIED)
 		return c_since(c, NFS4R_PROTOCOL_LOCKS);
 	return u <= 210 && memchr(known, (int)u, sizeof(known));
 }

@@ -174,5 +174,8 @@ bool c_gap_over(struct nfs4r_codec *c, struct nfs4r_msg *m);
 bool c_lock_ready(struct nfs4r_codec *c, struct nfs4r_msg *m); /* and REQUEUE */
 bool c_locks_of(struct nfs4r_codec *c, struct nfs4r_msg *m);
 bool c_locks_list(struct nfs4r_codec *c, struct nfs4r_msg *m);
+bool c_guard(struct nfs4r_codec *c, struct nfs4r_msg *m); /* and UNGUARD */
+bool c_share_request(struct nfs4r_codec *c, struct nfs4r_op *op);
+bool c_share_answer(struct nfs4r_codec *c, struct nfs4r_op *op);
 
 #endif

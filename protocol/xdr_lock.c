@@ -147,6 +147,39 @@ bool c_lock_answer(struct nfs4r_codec *c, struct nfs4r_op *op)
 	return !there || (c_u64(c, &l->view) && c_u64(c, &l->inc) && c_bool(c, &l->was_granted) && c_file_lock(c, &l->conflict, false));
 }
 
+static bool c_opens(struct nfs4r_codec *c, struct nfs4r_opens *o)
+{
+	return c_u32(c, &o->readers) && c_u32(c, &o->writers) && c_u32(c, &o->deny_readers) && c_u32(c, &o->deny_writers);
+}
+
+/* Optional, and there with SHARE only. */
+static bool c_is_share(struct nfs4r_codec *c, const struct nfs4r_op *op, bool *there)
+{
+	*there = op->type == NFS4R_OP_SHARE;
+	return c_bool(c, there) && c_check(c, *there == (op->type == NFS4R_OP_SHARE));
+}
+
+bool c_share_request(struct nfs4r_codec *c, struct nfs4r_op *op)
+{
+	struct nfs4r_share_request *s = &op->share;
+	bool there;
+
+	if (!c_is_share(c, op, &there))
+		return false;
+	return !there ||
+		(c_range(c, &s->access, 0, NFS4R_SHARE_BOTH) && c_range(c, &s->deny, 0, NFS4R_SHARE_BOTH) && c_check(c, s->access || !s->deny) && c_bool(c, &s->reclaim) &&
+		 c_opens(c, &s->others) && c_u64(c, &op->lock.n) && c_u64(c, &op->lock.view) && c_u64(c, &op->lock.inc));
+}
+
+bool c_share_answer(struct nfs4r_codec *c, struct nfs4r_op *op)
+{
+	bool there;
+
+	if (!c_is_share(c, op, &there))
+		return false;
+	return !there || (c_u64(c, &op->lock.view) && c_u64(c, &op->lock.inc) && c_u64(c, &op->share.guard));
+}
+
 /* ---- messages -------------------------------------------------------------------------- */
 
 bool c_ack_gap(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -200,5 +233,16 @@ bool c_locks_list(struct nfs4r_codec *c, struct nfs4r_msg *m)
 		if (!c_oid(c, &r->oid) || !c_check(c, !nfs4r_oid_is_zero(&r->oid)) || !c_file_lock(c, &r->lock, true))
 			return false;
 	}
+	return true;
+}
+
+bool c_guard(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	if (!c_oid(c, &m->guard.oid) || !c_check(c, !nfs4r_oid_is_zero(&m->guard.oid)) || !c_u64(c, &m->guard.id) || !c_u64(c, &m->guard.view) || !c_u64(c, &m->guard.inc) ||
+	    !c_u64(c, &m->guard.to_inc) || !c_bool(c, &m->guard.heard) || !c_opens(c, &m->guard.opens) || !c_count(c, &m->guard.nmarks, NFS4R_GUARD_MARKS, 4 + 8))
+		return false;
+	for (uint32_t i = 0; i < m->guard.nmarks; i++)
+		if (!c_server(c, &m->guard.marks[i].by, false) || !c_u64(c, &m->guard.marks[i].id))
+			return false;
 	return true;
 }

@@ -436,12 +436,14 @@ static bool c_msg(struct nfs4r_codec *c, void *obj)
 		[NFS4R_MSG_LOCKS_OF] = c_locks_of,
 		[NFS4R_MSG_LOCKS_LIST] = c_locks_list,
 		[NFS4R_MSG_GAP_OVER] = c_gap_over,
+		[NFS4R_MSG_GUARD] = c_guard,
+		[NFS4R_MSG_UNGUARD] = c_guard,
 	};
 	struct nfs4r_msg *m = obj;
 
 	if (!c_u32(c, &m->type))
 		return false;
-	if (m->type < NFS4R_MSG_PROPOSE || m->type > (c_since(c, NFS4R_PROTOCOL_LOCKS) ? NFS4R_MSG_GAP_OVER : NFS4R_MSG_IDENTITIES)) {
+	if (m->type < NFS4R_MSG_PROPOSE || m->type > (c_since(c, NFS4R_PROTOCOL_LOCKS) ? NFS4R_MSG_UNGUARD : NFS4R_MSG_IDENTITIES) || !arms[m->type]) {
 		if (c_decoding(c))
 			m->type = 0; /* nothing for fini to free */
 		return c_fail(c, NFS4R_MALFORMED);

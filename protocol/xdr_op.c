@@ -44,8 +44,8 @@ static bool c_op_type(struct nfs4r_codec *c, struct nfs4r_op *op)
 {
 	bool locks = c_since(c, NFS4R_PROTOCOL_LOCKS);
 
-	return c_range(c, &op->type, NFS4R_OP_CREATE, locks ? NFS4R_OP_UNWAIT : NFS4R_OP_REMOVEXATTR) &&
-		c_check(c, op->type <= NFS4R_OP_REMOVEXATTR || nfs4r_op_is_lock(op->type));
+	return c_range(c, &op->type, NFS4R_OP_CREATE, locks ? NFS4R_OP_SHARE : NFS4R_OP_REMOVEXATTR) &&
+		c_check(c, op->type <= NFS4R_OP_REMOVEXATTR || nfs4r_op_at_authority(op->type));
 }
 
 bool c_op_request(struct nfs4r_codec *c, struct nfs4r_op *op)
@@ -65,7 +65,7 @@ bool c_op_request(struct nfs4r_codec *c, struct nfs4r_op *op)
 		return false;
 	return c_range(c, &op->xflags, NFS4R_XATTR_EITHER, NFS4R_XATTR_REPLACE) &&
 		c_bool(c, &op->stable) && c_bool(c, &op->under_open) &&
-		(!c_since(c, NFS4R_PROTOCOL_LOCKS) || c_lock_request(c, op)) && (!c_decoding(c) || c_shape(c, nfs4r_shape_of_request(op)));
+		(!c_since(c, NFS4R_PROTOCOL_LOCKS) || (c_lock_request(c, op) && c_share_request(c, op))) && (!c_decoding(c) || c_shape(c, nfs4r_shape_of_request(op)));
 }
 
 bool c_op_answer(struct nfs4r_codec *c, struct nfs4r_op *op)
@@ -75,7 +75,7 @@ bool c_op_answer(struct nfs4r_codec *c, struct nfs4r_op *op)
 		c_attrs(c, &op->post) && c_u64(c, &op->dir_before) && c_u64(c, &op->dir_after) &&
 		c_u64(c, &op->dir2_before) && c_u64(c, &op->dir2_after) && c_u64(c, &op->lsn) &&
 		c_server(c, &op->primary, true) && c_u64(c, &op->verifier) &&
-		(!c_since(c, NFS4R_PROTOCOL_LOCKS) || c_lock_answer(c, op)) && (!c_decoding(c) || c_shape(c, nfs4r_shape_of_result(op)));
+		(!c_since(c, NFS4R_PROTOCOL_LOCKS) || (c_lock_answer(c, op) && c_share_answer(c, op))) && (!c_decoding(c) || c_shape(c, nfs4r_shape_of_result(op)));
 }
 
 static bool c_read_name(struct nfs4r_codec *c, struct nfs4r_read *r)

@@ -26,6 +26,7 @@ static const char *const op_names[] = {
 	[NFS4R_OP_UNLOCK] = "unlock",
 	[NFS4R_OP_UNWAIT] = "unwait",
 	[NFS4R_OP_CLIENT] = "client",
+	[NFS4R_OP_SHARE] = "share",
 };
 
 static const char *const msg_names[] = {
@@ -63,6 +64,8 @@ static const char *const msg_names[] = {
 	[NFS4R_MSG_LOCKS_OF] = "LOCKS_OF",
 	[NFS4R_MSG_LOCKS_LIST] = "LOCKS_LIST",
 	[NFS4R_MSG_GAP_OVER] = "GAP_OVER",
+	[NFS4R_MSG_GUARD] = "GUARD",
+	[NFS4R_MSG_UNGUARD] = "UNGUARD",
 };
 
 static const char *name_of(const char *const *names, size_t n, uint32_t i)

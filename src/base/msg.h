@@ -51,6 +51,8 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_LOCKS_OF = 32, /* an authority that has a gap to every member: which locks do your clients have? */
 	NFS4R_MSG_LOCKS_LIST = 33, /* the answer: all of them, in pieces */
 	NFS4R_MSG_GAP_OVER = 34, /* an authority to every member: what my claim covers is in no gap any more (locks 11); and the answer */
+	NFS4R_MSG_GUARD = 44, /* an authority to every member: from now on ask me about opens of this file; and the answer: these there are (locks 19) */
+	NFS4R_MSG_UNGUARD = 45, /* the same: no more; and the answer */
 };
 
 struct nfs4r_prio { /* larger wins: attempts first, then server id (control 4.2) */
@@ -122,6 +124,12 @@ struct nfs4r_join_row { /* one claim that is won; or a gap (NFS4R_GAP) */
 
 #define NFS4R_LOCKS_LIST_ROWS 1024 /* locks in one LOCKS_LIST */
 #define NFS4R_LOCKS_LIST_CLIENTS 64 /* clients in one LOCKS_LIST; more: the first, with `more_clients` */
+#define NFS4R_GUARD_MARKS 8 /* guards that one message names */
+
+struct nfs4r_guard_mark { /* a guard of a file, as a server has heard of it */
+	nfs4r_server_id by;
+	uint64_t id;
+};
 
 struct nfs4r_file_lock_row { /* a lock, and of which file */
 	struct nfs4r_oid oid;
@@ -390,6 +398,16 @@ struct nfs4r_msg {
 			struct nfs4r_control controls[NFS4R_CLAIM_CONTROLS_MAX];
 			bool heard; /* the answer; all else is as it was */
 		} gap_over;
+		struct {
+			struct nfs4r_oid oid;
+			uint64_t id; /* of the guard: rises with each one of its server, over restarts, too */
+			uint64_t view; /* the sender has adopted (locks 5) */
+			uint64_t inc, to_inc; /* starts of the sender and of the receiver, as the transport names them */
+			bool heard; /* it is the answer */
+			struct nfs4r_opens opens; /* answer to GUARD: of the sender's clients */
+			uint32_t nmarks;
+			struct nfs4r_guard_mark marks[NFS4R_GUARD_MARKS]; /* answer to GUARD: other guards that the sender has heard of; UNGUARD: those are over, too */
+		} guard; /* and UNGUARD */
 	};
 };
 

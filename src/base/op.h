@@ -37,6 +37,7 @@ enum nfs4r_op_type { /* wire and disk values */
 	NFS4R_OP_UNLOCK = 19, /* lock.type does not matter. A client's is done at once, always with OK; the rest happens behind it (locks 16) */
 	NFS4R_OP_UNWAIT = 20, /* lock as in the LOCK that waits, or is ready and was not fetched. As UNLOCK */
 	NFS4R_OP_CLIENT = 21, /* only in entries: a client of the log's server begins, or is gone (locks 7) */
+	NFS4R_OP_SHARE = 24, /* obj, share: an open with what it denies others (locks 19). OK. SHARE_DENIED: conflict. DELAY: come again. Decided as a LOCK is */
 };
 
 enum nfs4r_xattr_flags {
@@ -62,6 +63,28 @@ struct nfs4r_lock_request {
 	struct nfs4r_file_lock conflict; /* DENIED, BLOCKED: one that is in the way; lock.type 0: not known */
 };
 
+/* What an open does, and what it denies others. */
+#define NFS4R_SHARE_READ 1u
+#define NFS4R_SHARE_WRITE 2u
+#define NFS4R_SHARE_BOTH 3u
+
+/* Opens of a file at one server. One that reads and writes counts for both. */
+struct nfs4r_opens {
+	uint32_t readers, writers; /* opens with this access */
+	uint32_t deny_readers, deny_writers; /* opens that deny this to all others */
+};
+
+/* An open begins, changes or ends. The caller fills in the first five. The numbers that keep copies of requests apart are in nfs4r_lock_request: n, view, inc. */
+struct nfs4r_share_request {
+	/* request */
+	uint32_t access, deny; /* bits of NFS4R_SHARE_BOTH that it has afterwards; without access it is closed, and denies nothing */
+	uint32_t had_access, had_deny; /* those that it has; without access it is a new one */
+	bool reclaim; /* its client had it before its server lost its memory */
+	struct nfs4r_opens others; /* all others of that server's clients, when it asked. Given by the core of that server */
+	/* answer */
+	uint64_t guard; /* by which guard of the answering server it was granted; 0: not granted */
+};
+
 struct nfs4r_op {
 	/* request */
 	uint32_t type;
@@ -80,7 +103,8 @@ struct nfs4r_op {
 	uint64_t answered_below;
 	uint32_t generation; /* of the log of the server that is asked, as the origin knows it (log 5.6) */
 	uint64_t client; /* who asked, for recognising its retry after DELAY; local only, 0 = not known */
-	struct nfs4r_lock_request lock; /* LOCK to UNWAIT */
+	struct nfs4r_lock_request lock; /* LOCK to UNWAIT; of SHARE n, view and inc */
+	struct nfs4r_share_request share; /* SHARE */
 	bool here_only; /* executed by this server or not at all: it is about the local tree (an import, set-id bits). Who controls what it needs is asked to let go. Local only */
 
 	/* result */
@@ -109,6 +133,12 @@ static inline bool nfs4r_op_is_dirop(uint32_t type)
 static inline bool nfs4r_op_is_lock(uint32_t type)
 {
 	return type >= NFS4R_OP_LOCK && type <= NFS4R_OP_UNWAIT;
+}
+
+/* Decided within a step by the authority of obj, without an entry. */
+static inline bool nfs4r_op_at_authority(uint32_t type)
+{
+	return nfs4r_op_is_lock(type) || type == NFS4R_OP_SHARE;
 }
 
 /* Of an object that exists: not of names. */

@@ -392,7 +392,7 @@ const char *nfs4r_shape_of_entry(const struct nfs4r_entry *e)
 
 static bool is_forwarded(uint32_t type)
 {
-	return (type >= NFS4R_OP_CREATE && type <= NFS4R_OP_REMOVEXATTR) || nfs4r_op_is_lock(type);
+	return (type >= NFS4R_OP_CREATE && type <= NFS4R_OP_REMOVEXATTR) || nfs4r_op_at_authority(type);
 }
 
 /* Only MKNOD has to say it. */

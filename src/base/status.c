@@ -38,6 +38,7 @@ static const struct {
 	{ NFS4R_DENIED, EAGAIN, "locked by another owner" },
 	{ NFS4R_BLOCKED, EAGAIN, "locked by another owner, the request waits" },
 	{ NFS4R_NOLCK, ENOLCK, "no locks available" },
+	{ NFS4R_SHARE_DENIED, EBUSY, "denied by another open" },
 	{ NFS4R_NOT_PRIMARY, EAGAIN, "server does not control the object" },
 	{ NFS4R_UNKNOWN, EAGAIN, "object not here yet" },
 	{ NFS4R_ORPHAN, ESTALE, "object has lost its last name" },

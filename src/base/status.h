@@ -38,6 +38,7 @@ enum nfs4r_status {
 	NFS4R_DENIED = 76, /* somebody else has the lock */
 	NFS4R_BLOCKED = 77, /* the same, and the request waits */
 	NFS4R_NOLCK = 78, /* no room for another lock */
+	NFS4R_SHARE_DENIED = 79, /* somebody else has it open in a way that excludes this one */
 	NFS4R_DELAY = 100, /* nothing happened (or only something idempotent): try again */
 	/* between servers and modules */
 	NFS4R_NOT_PRIMARY = 200, /* the asked server does not control the object */

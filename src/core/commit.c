@@ -43,6 +43,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 			control_abort_deleted(c, &e->parts[i].oid);
 	log_apply_committed(c, p);
 	locks_committed(c, e);
+	locks_shares_committed(c, e);
 	if (o)
 		ops_exec_committed(c, o);
 	log_apply_prefix(c, e->log);

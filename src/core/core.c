@@ -28,6 +28,18 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 #include "base/config.def"
 }
 
+static void claim_closes(struct nfs4r_core *c, struct claim *cl)
+{
+	locks_claim_closes(c, cl);
+	locks_guards_sweep(c);
+}
+
+static void claim_released(struct nfs4r_core *c, struct claim *cl)
+{
+	locks_claim_released(c, cl);
+	locks_guards_sweep(c);
+}
+
 struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const struct nfs4r_tree *tree)
 {
 	nfs4r_servers valid = (NFS4R_BIT(NFS4R_SERVERS_MAX + 1) - 1) & ~(nfs4r_servers)1;
@@ -54,7 +66,7 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->control.next_seq = 1;
 	c->step = 1;
 	c->policy_ops = &nfs4r_policy;
-	c->control_port = (struct control_port){ ops_claim_gone, locks_claim_closes, locks_gap_keeps, locks_claim_is_awaited, locks_claim_released, locks_gap_touches, locks_gap_named, locks_gap_won };
+	c->control_port = (struct control_port){ ops_claim_gone, claim_closes, locks_gap_keeps, locks_claim_is_awaited, claim_released, locks_gap_touches, locks_gap_named, locks_gap_won };
 	c->membership_port = (struct membership_port){ core_view_adopted, recovery_repair_anew };
 	view_init(c);
 	recovery_memory_init(c);
@@ -131,6 +143,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->log.written);
 	FREE_TABLE(c->ops.monotonic);
 	locks_fini(c);
+	locks_shares_fini(c);
 	out_begin(c);
 	free(c->out.acts);
 	free(c->out.kept);
@@ -234,6 +247,8 @@ static void apply_to_fixpoint(struct nfs4r_core *c)
 			ops_run(c, true);
 		if (dirty & (DIRTY_LOCKS | DIRTY_REPLY))
 			ops_locks_run(c);
+		if (dirty & DIRTY_LOCKS)
+			ops_shares_run(c);
 	} while (c->dirty || c->log.ready);
 }
 
@@ -305,6 +320,8 @@ static void timers(struct nfs4r_core *c)
 		locks_orphans_timers(c);
 		ops_locks_timers(c);
 	}
+	locks_guards_timers(c);
+	locks_shares_timers(c);
 	log_heartbeat(c);
 	view_timers(c);
 	recovery_memory_timers(c);
@@ -366,6 +383,8 @@ static bool from_member_only(uint32_t type)
 	case NFS4R_MSG_LOCKS_OF:
 	case NFS4R_MSG_LOCKS_LIST:
 	case NFS4R_MSG_GAP_OVER:
+	case NFS4R_MSG_GUARD:
+	case NFS4R_MSG_UNGUARD:
 		return true;
 	default:
 		return false;
@@ -543,6 +562,11 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		if (nfs4r_core_locks_shared(c))
 			locks_gap_on_over(c, from, m);
 		break;
+	case NFS4R_MSG_GUARD:
+	case NFS4R_MSG_UNGUARD:
+		if (nfs4r_core_locks_shared(c))
+			locks_shares_on_msg(c, from, m);
+		break;
 	case NFS4R_MSG_SPACE:
 		ops_space_on_msg(c, from, m);
 		break;
@@ -576,6 +600,8 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	if (fresh) {
 		locks_authority_forget(c, NFS4R_BIT(s));
 		locks_gap_peer_fresh(c, s);
+		locks_guards_started(c, s);
+		locks_shares_say_denies(c);
 		ops_locks_again(c, s);
 		recovery_join_peer_fresh(c, s);
 		recovery_repair_peer_fresh(c, s);
@@ -596,7 +622,7 @@ static void on_peer_down(struct nfs4r_core *c, nfs4r_server_id s)
 
 static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)
 {
-	if (ops_lock_at_once(c, op))
+	if (ops_lock_at_once(c, op) || ops_share_at_once(c, op))
 		return;
 	if (c->ops.nops >= OPS_MAX || c->halted) {
 		op->status = NFS4R_DELAY;
@@ -613,7 +639,7 @@ static void on_cancel(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, NFS4R_DELAY);
 	else if (o && o->state == OP_CATCHUP)
 		ops_finish(c, o, o->op->status);
-	else if (o && o->state == OP_FORWARDED && nfs4r_op_is_lock(o->op->type))
+	else if (o && o->state == OP_FORWARDED && nfs4r_op_at_authority(o->op->type))
 		ops_lock_cancel(c, o);
 }
 

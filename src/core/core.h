@@ -821,6 +821,17 @@ struct nfs4r_core_lock {
 /* Calls @fn for every lock, by place and file; all files (@oid NULL), or one. @fn returning false ends it. What only the rows of files have (tree port, locks()) is not in it. */
 void nfs4r_core_each_lock(const struct nfs4r_core *c, const struct nfs4r_oid *oid, bool (*fn)(void *arg, const struct nfs4r_core_lock *i), void *arg);
 
+/* A file's share reservations, as this server knows them (locks 19). */
+struct nfs4r_core_share {
+	struct nfs4r_opens opens; /* of its own clients */
+	uint32_t marks; /* guards that it has heard of: with any, every open of the file asks the authority */
+	bool guards; /* it is the authority, and guards the file */
+	bool returning; /* a close, or the like, that the authority has not confirmed */
+};
+void nfs4r_core_share(const struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_core_share *out);
+/* How many files clients have open here, or are guarded; and how many this server guards. */
+uint32_t nfs4r_core_count_shares(const struct nfs4r_core *c, uint32_t *guards);
+
 struct nfs4r_lock_counts {
 	uint32_t files, ranges, waiting; /* as authority */
 	uint32_t own_ranges, own_waiting, own_ready; /* of this server's clients */

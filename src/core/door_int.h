@@ -8,6 +8,7 @@
 #include "core/policy/policy.h"
 #include "core/log/log.h"
 #include "core/locks/locks.h"
+#include "core/locks/shares.h"
 #include "core/ops/ops.h"
 #include "core/membership/membership.h"
 #include "core/recovery/recovery.h"

@@ -251,7 +251,13 @@
 	X(F_LOCK_ANSWER_AFTER_LIST, "locks 5", "an answer counts that was asked for before a list was made")                 \
 	X(F_LOCK_OLD_END, "locks 11", "the end of an older gap ends a newer one")                                            \
 	X(F_LOCK_ORDER_ANEW, "locks 20", "who waited for longest is the last in the queue when control has moved")           \
-	X(F_LOCK_QUEUE_SENT_AROUND, "locks 20", "control of a file for which servers wait goes to whoever asks for a lock")
+	X(F_LOCK_QUEUE_SENT_AROUND, "locks 20", "control of a file for which servers wait goes to whoever asks for a lock")  \
+	X(F_GUARD_SOME, "locks 19", "an open that denies others is granted before all members have answered")                \
+	X(F_GUARD_UNMARKED, "locks 19", "a member says how many opens it has, and goes on opening the file")                 \
+	X(F_UNGUARD_ANY, "locks 19", "a late word that a guard is over ends the next one")                                   \
+	X(F_SHARE_OLD_GRANT, "locks 19", "an open is granted by an authority that the next one has not heard of")            \
+	X(F_SHARE_ONCE, "locks 19", "a close that could not be delivered is forgotten")                                      \
+	X(F_SHARE_UNNUMBERED, "locks 19", "a late copy of a close or an open is carried out again")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -396,3 +396,27 @@ void nfs4r_core_count_locks(const struct nfs4r_core *c, struct nfs4r_lock_counts
 			out->returning++;
 	}
 }
+
+void nfs4r_core_share(const struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_core_share *out)
+{
+	const struct share_guard *g;
+	const struct share_file *f;
+	const struct share_mark *k;
+
+	memset(out, 0, sizeof(*out));
+	HASH_FIND(hh, c->locks.shares.guards, oid, sizeof(*oid), g);
+	HASH_FIND(hh, c->locks.shares.files, oid, sizeof(*oid), f);
+	out->guards = g != NULL;
+	if (!f)
+		return;
+	out->opens = f->opens;
+	DL_FOREACH(f->marks, k)
+		out->marks++;
+	out->returning = f->say || f->active;
+}
+
+uint32_t nfs4r_core_count_shares(const struct nfs4r_core *c, uint32_t *guards)
+{
+	*guards = HASH_COUNT(c->locks.shares.guards);
+	return HASH_COUNT(c->locks.shares.files);
+}

@@ -31,6 +31,8 @@ void core_view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r
 	if (nfs4r_core_locks_shared(c))
 		locks_orphans_new_view(c);
 	locks_gap_new_view(c, anew);
+	locks_guards_forget(c, removed);
+	locks_shares_say_denies(c);
 	ops_locks_again(c, 0);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS | DIRTY_OPENS;
 	view_beat(c);

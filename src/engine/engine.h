@@ -154,6 +154,16 @@ bool nfs4r_locks_are_shared(const struct nfs4r_engine *eng);
  */
 enum nfs4r_status nfs4r_lock(struct nfs4r_engine *eng, struct nfs4r_op *op);
 
+/*
+ * SHARE of a client of this server (op.h): an open begins, changes or ends, with what it denies others (docs/protocol/locks.md, Locks 19). Of every open of a file, also of one that denies nothing. The caller fills
+ * in type, obj and share up to `reclaim` of a zeroed op; what an open has it names as it was granted last. Changes of one open come one after another, those of several at the same time. Any thread.
+ * An open that denies nothing, of a file that nobody guards, takes the lock of the core, no more. A close, and what only gives something back, never waits and always ends with OK: what the volume has to
+ * hear of it follows. The others wait for control or for an answer, not much longer than op_wait_ms.
+ * OK. SHARE_DENIED: another open excludes it; the open has what it had. DELAY: the same, ask again. STALE: the file is gone. NOTSUPP: not in this volume (nfs4r_locks_are_shared()). INVAL: bits.
+ * Opens are known as long as the engine lives.
+ */
+enum nfs4r_status nfs4r_share(struct nfs4r_engine *eng, struct nfs4r_op *op);
+
 /* What clients may still use at every server, and what every server can hold (log 4.12), as far as this one was told. Takes the lock of the core. */
 struct nfs4r_volume_room {
 	bool bytes_known, inodes_known; /* false: it has no bound, or none was measured */

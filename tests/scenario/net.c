@@ -1390,6 +1390,24 @@ struct client *op_unwait(struct net *n, nfs4r_server_id s, const struct nfs4r_oi
 	return lock_op(n, s, NFS4R_OP_UNWAIT, f, lock, 0);
 }
 
+struct client *op_share(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t had_access, uint32_t had_deny, uint32_t access, uint32_t deny)
+{
+	struct client *c = client(n, s, NFS4R_OP_SHARE);
+
+	c->op.obj = *f;
+	c->op.share = (struct nfs4r_share_request){ .access = access, .deny = deny, .had_access = had_access, .had_deny = had_deny };
+	return go(n, c);
+}
+
+struct client *op_share_reclaim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t access, uint32_t deny)
+{
+	struct client *c = client(n, s, NFS4R_OP_SHARE);
+
+	c->op.obj = *f;
+	c->op.share = (struct nfs4r_share_request){ .access = access, .deny = deny, .reclaim = true };
+	return go(n, c);
+}
+
 void net_cancel(struct net *n, struct client *c)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_OP_CANCEL, .op = &c->op };

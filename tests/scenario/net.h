@@ -174,6 +174,9 @@ struct client *op_reclaim(struct net *n, nfs4r_server_id s, const struct nfs4r_o
 struct client *op_lock_test(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock);
 struct client *op_unlock(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock);
 struct client *op_unwait(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const struct nfs4r_lock *lock);
+/* An open goes from what it has (0, 0: it is new) to @access and @deny (0, 0: it ends). */
+struct client *op_share(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t had_access, uint32_t had_deny, uint32_t access, uint32_t deny);
+struct client *op_share_reclaim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t access, uint32_t deny);
 void net_cancel(struct net *n, struct client *c); /* its caller no longer waits */
 /* Run until done; returns the status. */
 enum nfs4r_status finish(struct net *n, struct client *c);

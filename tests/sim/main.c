@@ -466,7 +466,8 @@ static const struct {
  * Two are about leases that are set, and a voter that starts seldom is the one whose long grant still runs (t_prevents_settings.c).
  * What stands still ends before a run does, and then nobody waits any more (t_prevents_stuck.c).
  * The last five are about locks: answers, reclaims and words that come late, and that another rule catches, too, unless several things fall into one round trip (t_prevents_locks.c,
- * t_prevents_gaps.c).
+ * t_prevents_gaps.c); and two about the order of a queue, which nobody is promised (t_prevents_locks.c).
+ * Nor does anybody here open a file in a way that denies others anything (t_prevents_shares.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_NOT_ACKED,
@@ -487,7 +488,8 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
 				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD, F_VERSION_UNKNOWN,
 				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_HUNG_WAITS,
-				      F_LOCK_OLD_GRANT, F_LOCK_RECLAIM_ANY, F_LOCK_END_ONCE, F_LOCK_ANSWER_AFTER_LIST, F_LOCK_OLD_END };
+				      F_LOCK_OLD_GRANT, F_LOCK_RECLAIM_ANY, F_LOCK_END_ONCE, F_LOCK_ANSWER_AFTER_LIST, F_LOCK_OLD_END, F_LOCK_ORDER_ANEW, F_LOCK_QUEUE_SENT_AROUND,
+				      F_GUARD_SOME, F_GUARD_UNMARKED, F_UNGUARD_ANY, F_SHARE_OLD_GRANT, F_SHARE_ONCE, F_SHARE_UNNUMBERED };
 
 static bool is_elsewhere(uint32_t fault)
 {

@@ -3,6 +3,7 @@
 #ifndef NFS4R_CORE_LOCKS_LOCKS_STATE_H
 #define NFS4R_CORE_LOCKS_LOCKS_STATE_H
 
+#include "core/locks/shares_state.h"
 #include "core/state/limits.h"
 
 #define PARTIES_MAX 65536 /* owners without a lock whose last answer is kept [the oldest goes: a late copy of its request is carried out again] */
@@ -157,6 +158,7 @@ struct locks_state { /* c->locks */
 	uint64_t outside_ms[NFS4R_SERVERS_MAX + 1]; /* since when a server is outside, as far as this start knows; 0: it is not */
 	uint64_t sweep_ms; /* when rows are looked at; 0: not yet */
 	bool unsaved; /* a request waits until a claim that was won is on disk */
+	struct shares_state shares; /* shares.c, guards.c */
 };
 
 #endif

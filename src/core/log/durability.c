@@ -53,7 +53,7 @@ bool log_is_quorum_durable_of(const struct nfs4r_core *c, nfs4r_server_id log, n
 
 bool log_needs_quorum(const struct nfs4r_core *c, const struct nfs4r_op *op)
 {
-	if (FAULT(F_NOT_QUORUM_DURABLE) || op->type == NFS4R_OP_CLOSE || op->type == NFS4R_OP_CLAIM || nfs4r_op_is_lock(op->type))
+	if (FAULT(F_NOT_QUORUM_DURABLE) || op->type == NFS4R_OP_CLOSE || op->type == NFS4R_OP_CLAIM || nfs4r_op_at_authority(op->type))
 		return false;
 	switch (state_durability(c)) {
 	case NFS4R_DURABILITY_MAJORITY:

@@ -452,7 +452,7 @@ static void covered(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 		ops_finish(c, o, NFS4R_OK);
 		return;
 	}
-	if (nfs4r_op_is_lock(o->op->type)) {
+	if (nfs4r_op_at_authority(o->op->type)) {
 		ops_lock_covered(c, o, control_own_cover(c, &nd->v[0], o, false));
 		return;
 	}
@@ -499,7 +499,7 @@ void ops_decide(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, o->remote ? NFS4R_NOT_PRIMARY : NFS4R_DELAY);
 		return;
 	}
-	if (ops_lock_waits(c, o))
+	if (ops_lock_waits(c, o) || ops_share_waits(c, o))
 		return;
 	ops_needs_of(c, o->op, &nd);
 	if (o->remote && !args_covered(c, o, &nd) && nd.deferred != NFS4R_STALE) {

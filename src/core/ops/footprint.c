@@ -170,7 +170,7 @@ static void of_object(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *n
 	struct nfs4r_facts f;
 	bool bytes = op->type == NFS4R_OP_WRITE || op->type == NFS4R_OP_ALLOCATE || op->type == NFS4R_OP_DEALLOCATE ||
 		(op->type == NFS4R_OP_SETATTR && (op->attrs.mask & NFS4R_ATTR_SIZE));
-	bool lock = nfs4r_op_is_lock(op->type);
+	bool lock = nfs4r_op_at_authority(op->type);
 	bool xattr = op->type == NFS4R_OP_SETXATTR || op->type == NFS4R_OP_REMOVEXATTR;
 
 	nd->args[nd->nargs++] = op->obj;
@@ -231,6 +231,7 @@ void ops_needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd)
 	case NFS4R_OP_LOCK_TEST:
 	case NFS4R_OP_UNLOCK:
 	case NFS4R_OP_UNWAIT:
+	case NFS4R_OP_SHARE:
 		of_object(c, op, nd);
 		break;
 	case NFS4R_OP_CLAIM:

@@ -33,7 +33,7 @@ static void send_request(struct nfs4r_core *c, struct opx *o)
 	o->op->answered_below = ops_answered_below(c);
 	o->op->generation = NFS4R_GEN(c->log.logs[o->to].applied);
 	m->op = o->op; /* the caller's; it lives until DONE */
-	if (nfs4r_op_is_lock(o->op->type)) { /* locks 5: the answer counts only in these */
+	if (nfs4r_op_at_authority(o->op->type)) { /* locks 5: the answer counts only in these */
 		ops_lock_waited(c, o->op);
 		o->op->lock.view = c->view.adopted.num;
 		o->op->lock.inc = c->peers[o->to].inc;
@@ -116,6 +116,7 @@ static void take_result(struct nfs4r_op *to, const struct nfs4r_op *from)
 	to->verifier = from->verifier;
 	to->lock.was_granted = from->lock.was_granted;
 	to->lock.conflict = from->lock.conflict;
+	to->share.guard = from->share.guard;
 }
 
 static struct opx *find(struct nfs4r_core *c, const struct nfs4r_request_id *id)
@@ -155,7 +156,7 @@ void ops_forward_anew(struct nfs4r_core *c, struct opx *o)
  */
 static bool is_of_the_past(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_op *asked, const struct nfs4r_op *a)
 {
-	if (!nfs4r_op_is_lock(asked->type) || FAULT(F_LOCK_OLD_GRANT))
+	if (!nfs4r_op_at_authority(asked->type) || FAULT(F_LOCK_OLD_GRANT))
 		return false;
 	return a->lock.view != c->view.adopted.num || a->lock.inc != c->peers[from].inc;
 }
@@ -186,6 +187,11 @@ void ops_forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nf
 		out_timer_at(c, o->deadline);
 		ops_list(c, o, OP_WAIT);
 		ops_decide(c, o);
+		return;
+	}
+	if (locks_shares_is_void(c, o, from, a)) {
+		identity_drop(c, o);
+		ops_share_anew(c, o);
 		return;
 	}
 	take_result(o->op, a);
@@ -219,7 +225,7 @@ void ops_forward_answer(struct nfs4r_core *c, struct opx *o)
 	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_FORWARD_ANSWER);
 
 	m->op = o->op;
-	if (nfs4r_op_is_lock(o->op->type) ? o->op->status == NFS4R_NOT_PRIMARY : o->op->status != NFS4R_OK || !o->op->lsn) /* its table keeps what a lock's owner heard (locks 4) */ /* nor is there an entry for a rename that changes nothing */
+	if (nfs4r_op_at_authority(o->op->type) ? o->op->status == NFS4R_NOT_PRIMARY : o->op->status != NFS4R_OK || !o->op->lsn) /* its table keeps what a lock's owner heard (locks 4) */ /* nor is there an entry for a rename that changes nothing */
 		ops_refusal_add(c, o->op);
 	c->st.forwards_served += o->op->status != NFS4R_NOT_PRIMARY;
 	out_send(c, o->from, m, false);
@@ -234,13 +240,13 @@ void ops_forward_drop(struct nfs4r_core *c, struct opx *o)
 /* Locks 5: of a lock operation, in this view and start of this server. */
 static bool is_of_now(const struct nfs4r_core *c, const struct nfs4r_op *op)
 {
-	return !nfs4r_op_is_lock(op->type) || FAULT(F_LOCK_OLD_GRANT) || (op->lock.view == c->view.adopted.num && op->lock.inc == c->cfg.peer_inc);
+	return !nfs4r_op_at_authority(op->type) || FAULT(F_LOCK_OLD_GRANT) || (op->lock.view == c->view.adopted.num && op->lock.inc == c->cfg.peer_inc);
 }
 
 static bool sane(const struct nfs4r_op *op, nfs4r_server_id from)
 {
 	return op && op->id.origin == from && op->id.seq &&
-		((op->type >= NFS4R_OP_CREATE && op->type <= NFS4R_OP_REMOVEXATTR) || (nfs4r_op_is_lock(op->type) && op->lock.lock.start <= op->lock.lock.last));
+		((op->type >= NFS4R_OP_CREATE && op->type <= NFS4R_OP_REMOVEXATTR) || (nfs4r_op_at_authority(op->type) && op->lock.lock.start <= op->lock.lock.last));
 }
 
 /* Its origin and this server are both past the last seal of the log here, or neither is. */
@@ -353,7 +359,7 @@ void ops_forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct n
 		return;
 	}
 	ops_reply_origin_moved(c, from, op->id.inc, op->answered_below, false);
-	if (c->halted || not_ready(c) || !state_lease_valid(c) || c->ops.nops >= OPS_MAX || find(c, &op->id) || (ops_reply_too_old(c, &op->id) && !(FAULT(F_LOCK_UNNUMBERED) && nfs4r_op_is_lock(op->type))) ||
+	if (c->halted || not_ready(c) || !state_lease_valid(c) || c->ops.nops >= OPS_MAX || find(c, &op->id) || (ops_reply_too_old(c, &op->id) && !((FAULT(F_LOCK_UNNUMBERED) || FAULT(F_SHARE_UNNUMBERED)) && nfs4r_op_at_authority(op->type))) ||
 	    !same_generation(c, op) || !is_of_now(c, op)) {
 		drop(c, op);
 		return;

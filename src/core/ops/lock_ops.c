@@ -20,14 +20,14 @@ bool nfs4r_core_locks_shared(const struct nfs4r_core *c)
 	return state_locks_shared(c);
 }
 
-static void done(struct nfs4r_core *c, struct nfs4r_op *op, enum nfs4r_status st)
+void ops_at_once(struct nfs4r_core *c, struct nfs4r_op *op, enum nfs4r_status st)
 {
 	op->status = st;
 	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_DONE, .done = { .op = op } });
 }
 
 /* Log 6.7: else what is ready may be somebody else's by now. */
-static bool may_answer(const struct nfs4r_core *c)
+bool ops_may_answer(const struct nfs4r_core *c)
 {
 	return !c->halted && !not_ready(c) && state_is_member(c, c->self) && state_lease_valid(c);
 }
@@ -51,13 +51,13 @@ bool ops_lock_at_once(struct nfs4r_core *c, struct nfs4r_op *op)
 		locks_unlock(c, op);
 	else if (op->type == NFS4R_OP_UNWAIT)
 		locks_unwait(c, op);
-	else if (op->type == NFS4R_OP_LOCK && may_answer(c) && locks_fetch(c, op, &st))
+	else if (op->type == NFS4R_OP_LOCK && ops_may_answer(c) && locks_fetch(c, op, &st))
 		;
 	else if (op->type == NFS4R_OP_LOCK && locks_is_full(c))
 		st = NFS4R_NOLCK;
 	else
 		return false;
-	done(c, op, st);
+	ops_at_once(c, op, st);
 	return true;
 }
 
@@ -133,7 +133,7 @@ void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 	of_remote(c, o, &holder, &inc);
 	if (!o->remote)
 		ops_lock_waited(c, o->op);
-	switch (locks_request(c, o->op, holder, inc)) {
+	switch (o->op->type == NFS4R_OP_SHARE ? locks_shares_request(c, o->op, holder, inc) : locks_request(c, o->op, holder, inc)) {
 	case LOCKS_LATER:
 		return;
 	case LOCKS_OLD:
@@ -192,7 +192,7 @@ static void sweep(struct nfs4r_core *c)
 
 void ops_locks_timers(struct nfs4r_core *c)
 {
-	if (may_answer(c) && nfs4r_core_locks_shared(c))
+	if (ops_may_answer(c) && nfs4r_core_locks_shared(c))
 		sweep(c);
 }
 
@@ -246,9 +246,12 @@ void ops_locks_run(struct nfs4r_core *c)
 /* @o is about to end. True: nobody outside waits for it. */
 bool ops_lock_ends(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 {
-	if (!nfs4r_op_is_lock(o->op->type) || o->remote)
+	if (!nfs4r_op_at_authority(o->op->type) || o->remote)
 		return false;
-	locks_end(c, o, o->op, st, o->who);
+	if (o->op->type == NFS4R_OP_SHARE)
+		locks_shares_end(c, o, o->op, st, o->who);
+	else
+		locks_end(c, o, o->op, st, o->who);
 	if (o->who == LOCKS_CLIENT)
 		return false;
 	out_give(c, o->op);
@@ -263,12 +266,13 @@ void ops_lock_cancel(struct nfs4r_core *c, struct opx *o)
 	op->type = old->type;
 	op->obj = old->obj;
 	op->lock = old->lock;
+	op->share = old->share;
 	op->id = old->id;
 	op->core = o;
 	o->op = op;
 	o->who = LOCKS_ABANDONED;
 	old->core = NULL;
-	done(c, old, NFS4R_DELAY);
+	ops_at_once(c, old, NFS4R_DELAY);
 }
 
 /* Another view, or a new start of @to (0: of nobody): what was asked before is asked again (locks 5, 20). */
@@ -277,7 +281,7 @@ void ops_locks_again(struct nfs4r_core *c, nfs4r_server_id to)
 	struct opx *o;
 
 	DL_FOREACH(c->ops.waiting, o)
-		if (o->state == OP_FORWARDED && nfs4r_op_is_lock(o->op->type) && (!to || o->to == to))
+		if (o->state == OP_FORWARDED && nfs4r_op_at_authority(o->op->type) && (!to || o->to == to))
 			ops_forward_again(c, o);
 	locks_ask_again(c);
 }

@@ -45,6 +45,10 @@ void ops_locks_fenced(struct nfs4r_core *c);
 void ops_lock_cancel(struct nfs4r_core *c, struct opx *o);
 void ops_locks_again(struct nfs4r_core *c, nfs4r_server_id to);
 
+/* share_ops.c: share reservations (locks 19) */
+bool ops_share_at_once(struct nfs4r_core *c, struct nfs4r_op *op);
+void ops_shares_run(struct nfs4r_core *c);
+
 /* monotonic_reads.c */
 void ops_monotonic_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version);
 void ops_monotonic_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid);

@@ -8,6 +8,7 @@
 #include "core/policy/policy.h"
 #include "core/log/log.h"
 #include "core/locks/locks.h"
+#include "core/locks/shares.h"
 #include "core/ops/ops.h"
 
 /* admission.c: life of an operation up to EXECUTE */
@@ -47,6 +48,12 @@ void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl);
 void ops_lock_test_row(struct nfs4r_core *c, struct opx *o);
 bool ops_lock_ends(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st);
 void ops_lock_waited(const struct nfs4r_core *c, struct nfs4r_op *op); /* since its client asked: it is sent, or decided, now */
+bool ops_may_answer(const struct nfs4r_core *c);
+void ops_at_once(struct nfs4r_core *c, struct nfs4r_op *op, enum nfs4r_status st); /* it ends before it has begun */
+
+/* share_ops.c */
+bool ops_share_waits(struct nfs4r_core *c, struct opx *o); /* true: it cannot begin yet, or it has ended */
+void ops_share_anew(struct nfs4r_core *c, struct opx *o); /* what it was answered does not count */
 
 /* monotonic_reads.c */
 /* Who has it newer than the own copy; 0: nobody, as far as this server knows, but perhaps one of @excluded. */

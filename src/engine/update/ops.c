@@ -524,7 +524,7 @@ static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64
  */
 static bool abandon(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *op)
 {
-	if (!o->irrevocable || o->op->type == NFS4R_OP_CLOSE || nfs4r_op_is_lock(o->op->type)) {
+	if (!o->irrevocable || o->op->type == NFS4R_OP_CLOSE || nfs4r_op_at_authority(o->op->type)) {
 		event_op(eng, NFS4R_EV_OP_CANCEL, o, false);
 		if (o->due == OP_DONE || !update_ops_over(eng))
 			return false;
@@ -541,7 +541,7 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 	bool busy, longer = false;
 
 	pthread_mutex_lock(&eng->lock);
-	if (!nfs4r_op_is_lock(op->type))
+	if (!nfs4r_op_at_authority(op->type))
 		__atomic_add_fetch(&eng->update.done, 1, __ATOMIC_RELAXED); /* read without the lock */
 	struct opctx *o = update_op_adopt_parked(eng, op, &busy);
 	bool adopted = o != NULL;
@@ -639,6 +639,31 @@ enum nfs4r_status nfs4r_lock(struct nfs4r_engine *eng, struct nfs4r_op *op)
 		return update(eng, op, NULL, NULL, 0);
 	if (eng->runtime.fence)
 		return op->status = NFS4R_DELAY;
+	return update_bounded(eng, op, NULL, NULL, eng->cfg.op_wait_ms + LOCK_ANSWER_MS);
+}
+
+/* Nobody else is asked. */
+static bool share_is_free(struct nfs4r_engine *eng, const struct nfs4r_op *op)
+{
+	struct nfs4r_core_share known;
+
+	if (op->share.deny & ~op->share.had_deny)
+		return false;
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_core_share(eng->core, &op->obj, &known);
+	pthread_mutex_unlock(&eng->lock);
+	return known.marks == 0;
+}
+
+enum nfs4r_status nfs4r_share(struct nfs4r_engine *eng, struct nfs4r_op *op)
+{
+	assert(op->type == NFS4R_OP_SHARE);
+	if (!nfs4r_locks_are_shared(eng))
+		return op->status = NFS4R_NOTSUPP;
+	if (!(op->share.access & ~op->share.had_access) && !(op->share.deny & ~op->share.had_deny))
+		return update(eng, op, NULL, NULL, 0);
+	if (share_is_free(eng, op))
+		return update(eng, op, NULL, NULL, eng->cfg.op_wait_ms + LOCK_ANSWER_MS);
 	return update_bounded(eng, op, NULL, NULL, eng->cfg.op_wait_ms + LOCK_ANSWER_MS);
 }
 

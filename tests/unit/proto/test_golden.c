@@ -206,6 +206,8 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(m->locks_of), 32);
 	assert_int_equal(sizeof(m->locks_list), 1088);
 	assert_int_equal(sizeof(m->gap_over), 192);
+	assert_int_equal(sizeof(struct nfs4r_share_request), 48);
+	assert_int_equal(sizeof(m->guard), 200);
 }
 
 int main(void)

@@ -1017,6 +1017,28 @@ static void make_forward_answer_unwait(void *p)
 	m->op->lock.was_granted = true;
 }
 
+static void make_forward_share(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	set_lock_op(m, NFS4R_MSG_FORWARD, NFS4R_OP_SHARE);
+	m->op->obj = oid(3, 4, 5);
+	m->op->share.access = NFS4R_SHARE_BOTH;
+	m->op->share.deny = NFS4R_SHARE_WRITE;
+	m->op->share.reclaim = true;
+	m->op->share.others = (struct nfs4r_opens){ 9, 8, 7, 6 };
+	m->op->lock.n = 79;
+}
+
+static void make_forward_answer_share(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	set_lock_op(m, NFS4R_MSG_FORWARD_ANSWER, NFS4R_OP_SHARE);
+	m->op->status = NFS4R_SHARE_DENIED;
+	m->op->share.guard = (uint64_t)7 << 32 | 1;
+}
+
 static void make_read_clients(void *p)
 {
 	struct nfs4r_msg *m = p;
@@ -1197,6 +1219,43 @@ static void make_locks_list(void *p)
 	}
 }
 
+static void make_guard(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_GUARD;
+	m->guard.oid = oid(2, 3, 9);
+	m->guard.id = (uint64_t)7 << 32 | 1;
+	m->guard.view = 2;
+	m->guard.inc = 3;
+	m->guard.to_inc = 4;
+}
+
+static void make_guard_answer(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	make_guard(p);
+	m->guard.heard = true;
+	m->guard.opens = (struct nfs4r_opens){ 4, 3, 2, 1 };
+	m->guard.nmarks = 2;
+	m->guard.marks[0].by = 3;
+	m->guard.marks[0].id = 5;
+	m->guard.marks[1].by = 4;
+	m->guard.marks[1].id = 6;
+}
+
+static void make_unguard(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	make_guard(p);
+	m->type = NFS4R_MSG_UNGUARD;
+	m->guard.nmarks = 1;
+	m->guard.marks[0].by = 3;
+	m->guard.marks[0].id = 5;
+}
+
 static void make_journal_locks(void *p)
 {
 	entry_locks(p, 700);
@@ -1264,6 +1323,11 @@ const struct vector vectors[] = {
 	{ "10/locks_list", VECTOR_MSG, make_locks_list, NFS4R_PROTOCOL_LOCKS },
 	{ "10/gap_over", VECTOR_MSG, make_gap_over, NFS4R_PROTOCOL_LOCKS },
 	{ "10/joinrows_gap", VECTOR_MSG, make_joinrows_gap, NFS4R_PROTOCOL_LOCKS },
+	{ "10/forward_share", VECTOR_MSG, make_forward_share, NFS4R_PROTOCOL_LOCKS },
+	{ "10/forward_answer_share", VECTOR_MSG, make_forward_answer_share, NFS4R_PROTOCOL_LOCKS },
+	{ "10/guard", VECTOR_MSG, make_guard, NFS4R_PROTOCOL_LOCKS },
+	{ "10/guard_answer", VECTOR_MSG, make_guard_answer, NFS4R_PROTOCOL_LOCKS },
+	{ "10/unguard", VECTOR_MSG, make_unguard, NFS4R_PROTOCOL_LOCKS },
 	{ "10/journal_locks", VECTOR_JOURNAL, make_journal_locks, 0 },
 	{ "10/journal_client", VECTOR_JOURNAL, make_journal_client, 0 },
 	{ "journal_symlink", VECTOR_JOURNAL, make_journal_symlink, 0 },
