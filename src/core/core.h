@@ -140,6 +140,7 @@ struct nfs4r_core_config { /* defaults of what has a key: base/config.def */
 	/* Byte-range locks, of a volume with protocol NFS4R_PROTOCOL_LOCKS or later */
 	uint32_t lock_max; /* ranges and waiters that this server knows as an authority, and as many that its clients have; default 1000000 */
 	uint32_t lock_reserve_ms; /* a lock that its waiting client does not fetch for so long goes to the next one; default 5000; 0 = never */
+	bool locks_apart; /* each server has the locks of its own clients, whatever the volume has: what is rehearsed is another thing (base/version.h) */
 	uint32_t lock_grace_ms; /* after a start, so long this server's clients may ask for their locks again (locks 8); default 70000, longer than the lease of an NFS client */
 	uint64_t peer_inc; /* of this server: what others hear as `peer_inc` of their EV_PEER_UP from it (locks 5) */
 	uint32_t fault; /* only in the faulty test build: number of the rule that is switched off, 0 = none */

@@ -69,7 +69,7 @@ def reported(b, version):
     def seen():
         r = b.ctl(1, '--json', 'locks', f'/locks/{path}')
         rows = json.loads(r.stdout)['locks'] if r.returncode == 0 else []
-        return len({row['state'] for row in rows}) > 1 and rows
+        return len(rows) > 1 and rows[0]['state'] == 'held' and rows    # between two holders it is reserved
     rows = bed.eventually(20, seen, 'nfs4rctl locks shows no holder with a waiter', 0.1)
     waiters.communicate(timeout=60)
     row = rows[0]

@@ -19,6 +19,7 @@ void release_configure(const struct server *v, struct nfs4r_core_config *cfg)
 		return;
 	cfg->protocol = v->next_release ? next_protocol : now_protocol;
 	cfg->disk_format = v->next_release ? next_format : now_format;
+	cfg->locks_apart = true; /* what the next release does with locks has modes of its own */
 }
 
 void release_started(struct server *v)

@@ -122,7 +122,7 @@ bool state_volume_has_format(const struct nfs4r_core *c, uint32_t format)
 
 bool state_locks_shared(const struct nfs4r_core *c)
 {
-	return state_volume_speaks(c, NFS4R_PROTOCOL_LOCKS) || c->cfg.protocol.lowest >= NFS4R_PROTOCOL_LOCKS;
+	return !c->cfg.locks_apart && (state_volume_speaks(c, NFS4R_PROTOCOL_LOCKS) || c->cfg.protocol.lowest >= NFS4R_PROTOCOL_LOCKS);
 }
 
 bool state_trouble_is(const struct nfs4r_core *c)

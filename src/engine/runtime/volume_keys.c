@@ -24,25 +24,11 @@ void engine_volume_begin(struct nfs4r_engine *eng)
 	take(eng, &(struct nfs4r_volume_keys){ .durability = eng->cfg.durability, .directory_reads = eng->cfg.directory_reads, .lease_ms = eng->cfg.lease_ms, .silence_ms = eng->cfg.silence_ms });
 }
 
-/*
- * A rehearsal of a release to come (base/version.h) has the protocol of locks as well, and is about releases that live together. Servers die in it, and what happens to locks at all
- * sites then is not built (docs/protocol/locks-failures.md). So each server has the locks of its own clients there.
- */
-static bool locks_are_shared(const struct nfs4r_engine *eng)
-{
-#ifdef NFS4R_REHEARSAL
-	(void)eng;
-	return false;
-#else
-	return nfs4r_core_locks_shared(eng->core);
-#endif
-}
-
 void engine_volume_follow(struct nfs4r_engine *eng)
 {
 	const struct nfs4r_volume_settings *said = &nfs4r_core_adopted(eng->core)->settings;
 
-	eng->runtime.volume.locks_shared = locks_are_shared(eng);
+	eng->runtime.volume.locks_shared = nfs4r_core_locks_shared(eng->core);
 	if (said->keys.durability)
 		take(eng, &said->keys);
 }
