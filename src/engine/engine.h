@@ -257,7 +257,7 @@ void nfs4r_identity_used(struct nfs4r_engine *eng, const struct nfs4r_identity *
 enum nfs4r_status nfs4r_client_begins(struct nfs4r_engine *eng, const uint64_t id[2], const char *name, const char *address, uint32_t minor);
 enum nfs4r_status nfs4r_client_gone(struct nfs4r_engine *eng, const uint64_t id[2]);
 /*
- * A client that was in the list when this server started, or at a fence (lops.h), has asked for all locks that it wants back, or has nothing to ask for: what it had besides is given up everywhere. To be
+ * A client has asked for all locks that it wants back, or has nothing to ask for. It was in the list when this server started, or at a fence (lops.h). What it had besides is given up everywhere. To be
  * said within lock_grace_ms of that, else the volume takes the client for gone. May be said again, and of any client; any thread, does not block.
  */
 void nfs4r_client_reclaimed(struct nfs4r_engine *eng, const uint64_t id[2]);

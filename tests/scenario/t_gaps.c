@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Locks whose authority lost its memory or its log (docs/protocol/locks.md, locks 8 to 11): what is in a gap, for whom it waits, and when it is over. */
+#include "scenario/byte_locks.h"
 #include "scenario/ends.h"
 
 #include "lib/unit.h"
 
-static struct nfs4r_lock byte(uint64_t who, uint64_t at)
-{
-	return (struct nfs4r_lock){ .owner = { .client = { who, 1 }, .owner = { 2, who } }, .type = NFS4R_LOCK_WRITE, .start = at, .last = at };
-}
-
 static enum nfs4r_status try_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)
 {
-	struct nfs4r_lock lock = byte(who, at);
-
-	return finish(n, op_lock(n, s, f, &lock, NFS4R_LOCK_TRY));
+	return finish(n, lock_byte(n, s, f, who, at));
 }
 
 /* Which protocol the volume has, a start knows from its view. */

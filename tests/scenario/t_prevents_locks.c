@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The rules of byte-range locks (docs/protocol/locks.md), each with and without (see prevents.h). */
+#include "scenario/byte_locks.h"
 #include "scenario/prevents.h"
 #include "scenario/trees.h"
 
@@ -20,28 +21,9 @@ static struct nfs4r_oid begin(struct net *n, uint32_t revoke_ms)
 	return at(n, "d/f");
 }
 
-static struct nfs4r_lock byte(uint64_t who, uint64_t at)
-{
-	return (struct nfs4r_lock){ .owner = { .client = { who, 1 }, .owner = { 2, who } }, .type = NFS4R_LOCK_WRITE, .start = at, .last = at };
-}
-
-static struct client *lock_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)
-{
-	struct nfs4r_lock lock = byte(who, at);
-
-	return op_lock(n, s, f, &lock, NFS4R_LOCK_TRY);
-}
-
 static enum nfs4r_status try_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)
 {
 	return finish(n, lock_byte(n, s, f, who, at));
-}
-
-static void unlock_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)
-{
-	struct nfs4r_lock lock = byte(who, at);
-
-	op_unlock(n, s, f, &lock);
 }
 
 static struct client *wait_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)

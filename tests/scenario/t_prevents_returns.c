@@ -2,6 +2,7 @@
 /* What becomes of locks that nobody gives back, and of the clients of a server that returns (locks 4, 7, 12, 13, 14), with and without each rule (see prevents.h). */
 #include <string.h>
 
+#include "scenario/byte_locks.h"
 #include "scenario/ends.h"
 #include "scenario/locks_on.h"
 #include "scenario/prevents.h"
@@ -19,18 +20,6 @@ static struct nfs4r_oid begin(struct net *n)
 	net_retune(n);
 	net_run(n, 2 * LEASE + GRACE); /* what starts had to say of earlier ones is said */
 	return at(n, "d/f");
-}
-
-static struct nfs4r_lock byte(uint64_t who, uint64_t at)
-{
-	return (struct nfs4r_lock){ .owner = { .client = { who, 1 }, .owner = { 2, who } }, .type = NFS4R_LOCK_WRITE, .start = at, .last = at };
-}
-
-static struct client *lock_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)
-{
-	struct nfs4r_lock lock = byte(who, at);
-
-	return op_lock(n, s, f, &lock, NFS4R_LOCK_TRY);
 }
 
 /* Until it is not DELAY, for so long. */
@@ -61,13 +50,6 @@ static enum nfs4r_status reclaim_byte(struct net *n, nfs4r_server_id s, const st
 		st = finish(n, reclaim(n, s, f, who, at));
 	while (st == NFS4R_DELAY && n->now < until);
 	return st;
-}
-
-static void unlock_byte(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t who, uint64_t at)
-{
-	struct nfs4r_lock lock = byte(who, at);
-
-	op_unlock(n, s, f, &lock);
 }
 
 static void list_client(struct net *n, nfs4r_server_id s, uint64_t who, bool begins)

@@ -156,3 +156,14 @@ void wait_queued(struct nfs4r_engine *eng, size_t n)
 		pause_ms(5);
 	assert_int_equal(engine_pool_queued(eng->runtime.executors), n);
 }
+
+struct nfs4r_oid file_at(struct cluster *c, int id, const char *name)
+{
+	struct nfs4r_oid root = site_root(&c->site[id]), f, found;
+
+	f = make_file(&c->site[id], &root, name, "0");
+	assert_int_equal(site_close(&c->site[id], &f), NFS4R_OK);
+	for (int i = 1; i <= SITES; i++)
+		assert_int_equal(site_lookup(&c->site[i], &root, name, &found), NFS4R_OK);
+	return f;
+}

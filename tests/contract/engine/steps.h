@@ -23,6 +23,8 @@ void get_view(struct site *s, struct nfs4r_core_view *v);
 void wait_all_serve(struct cluster *c);
 /* An administrator finishes the upgrade, and all servers go by it. All of the cluster's first ones run. */
 void finish_upgrade(struct cluster *c);
+/* A file of one byte in the root, made and controlled at @id, that all of the cluster's first servers have. */
+struct nfs4r_oid file_at(struct cluster *c, int id, const char *name);
 /* Until server @s goes by a view that ended the log of @who. */
 void wait_sealed(struct site *s, nfs4r_server_id who);
 /* Until so many tasks wait for an executor. */

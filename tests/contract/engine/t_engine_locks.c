@@ -260,18 +260,6 @@ static nfs4r_server_id controlled_at(struct site *s, const struct nfs4r_oid *oid
 	return nfs4r_read_server(s->eng, oid);
 }
 
-/* A file that all have, and that is controlled at @id. */
-static struct nfs4r_oid file_at(struct cluster *c, int id, const char *name)
-{
-	struct nfs4r_oid root = site_root(&c->site[id]), f, found;
-
-	f = make_file(&c->site[id], &root, name, "0");
-	assert_int_equal(site_close(&c->site[id], &f), NFS4R_OK);
-	for (int i = 1; i <= SITES; i++)
-		assert_int_equal(site_lookup(&c->site[i], &root, name, &found), NFS4R_OK);
-	return f;
-}
-
 /* Nobody controls it any more. */
 static void wait_uncontrolled(struct cluster *c, const struct nfs4r_oid *f)
 {

@@ -91,17 +91,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static struct nfs4r_oid file_at(struct cluster *c, int id, const char *name)
-{
-	struct nfs4r_oid root = site_root(&c->site[id]), f, found;
-
-	f = make_file(&c->site[id], &root, name, "0");
-	assert_int_equal(site_close(&c->site[id], &f), NFS4R_OK);
-	for (int i = 1; i <= SITES; i++)
-		assert_int_equal(site_lookup(&c->site[i], &root, name, &found), NFS4R_OK);
-	return f;
-}
-
 /* ---- tests ---- */
 
 static void before_the_upgrade_is_finished_there_are_none(void **state)
