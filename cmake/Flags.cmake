@@ -18,14 +18,10 @@ endforeach()
 option(NFS4R_WERROR "treat warnings as errors" ON)
 option(NFS4R_COVERAGE "count how often each line runs (make coverage)" OFF)
 option(NFS4R_REHEARSAL "speak the next protocol, too, which no release speaks: for tests of an upgrade" OFF)
-option(NFS4R_LOCKS "speak protocol 10, too, of locks that hold at all sites: for tests of them" OFF)
 
 add_compile_definitions(_GNU_SOURCE=1 _FILE_OFFSET_BITS=64)
 if(NFS4R_REHEARSAL)
   add_compile_definitions(NFS4R_REHEARSAL=1)
-endif()
-if(NFS4R_LOCKS)
-  add_compile_definitions(NFS4R_LOCKS=1)
 endif()
 add_compile_options(
   -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition

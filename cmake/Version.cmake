@@ -1,9 +1,9 @@
 # The version of what is built, for people: that of the project and the commit, "0.2.0+18b5247"; ".changed" behind it when the tree has changes that no
 # commit has. The commit is git's; in an archive of a commit git has written it into cmake/commit.txt. Run at every build (as a
-# script, with OUT, SOURCE, RELEASE, REHEARSAL and LOCKS); the header is touched only when it changes.
+# script, with OUT, SOURCE, RELEASE and REHEARSAL); the header is touched only when it changes.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   add_custom_target(nfs4r_build_header ALL BYPRODUCTS ${CMAKE_BINARY_DIR}/version/nfs4r_build.h
-    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/version/nfs4r_build.h -DSOURCE=${CMAKE_SOURCE_DIR} -DRELEASE=${PROJECT_VERSION} -DREHEARSAL=${NFS4R_REHEARSAL} -DLOCKS=${NFS4R_LOCKS}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/version/nfs4r_build.h -DSOURCE=${CMAKE_SOURCE_DIR} -DRELEASE=${PROJECT_VERSION} -DREHEARSAL=${NFS4R_REHEARSAL}
       -P ${CMAKE_SOURCE_DIR}/cmake/Version.cmake VERBATIM)
   add_library(nfs4r_build INTERFACE)
   target_include_directories(nfs4r_build INTERFACE ${CMAKE_BINARY_DIR}/version)
@@ -26,8 +26,6 @@ if(NOT commit MATCHES "^[0-9a-f]+$")
 endif()
 if(REHEARSAL)
   string(APPEND commit .rehearsal)
-elseif(LOCKS)
-  string(APPEND commit .locks)
 endif()
 function(constant name out)
   file(STRINGS ${SOURCE}/src/base/version.h line REGEX "^#define ${name} ")
@@ -38,8 +36,6 @@ constant(NFS4R_PROTOCOL_VERSION protocol)
 constant(NFS4R_PROTOCOL_LOCKS highest)
 if(REHEARSAL)
   math(EXPR highest "${highest} + 1")
-endif()
-if((REHEARSAL OR LOCKS) AND highest GREATER protocol)
   set(protocol "${protocol} to ${highest}")
 endif()
 set(text "#define NFS4R_BUILD_VERSION \"${RELEASE}+${commit}\"\n#define NFS4R_BUILD_PROTOCOL \"${protocol}\"\n")

@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NFS4R_PROTOCOL_VERSION 9 /* the highest that this release speaks */
+#define NFS4R_PROTOCOL_VERSION 10 /* the highest that this release speaks */
 #define NFS4R_PROTOCOL_LOWEST 9 /* 8 and older have no range in HELLO: with them only servers of the same protocol can speak */
 /*
  * Locks that hold at all sites (docs/decisions/0054-the-data-of-locks.md): operations, messages, the effect LOCKS, lists of clients. Nothing of it is said or written before the
- * volume has this protocol and this disk format. A release that speaks them makes them its highest, above.
+ * volume has this protocol and this disk format.
  */
 #define NFS4R_PROTOCOL_LOCKS 10
 /*
@@ -25,18 +25,11 @@
 #define NFS4R_PROTOCOL_REHEARSED (NFS4R_PROTOCOL_LOCKS + 1)
 #define NFS4R_DISK_FORMAT_LOWEST 1
 #define NFS4R_DISK_FORMAT_LOCKS 2 /* lists of locks and of clients */
-#if NFS4R_PROTOCOL_VERSION >= NFS4R_PROTOCOL_LOCKS
-#define NFS4R_DISK_FORMAT NFS4R_DISK_FORMAT_LOCKS
-#else
-#define NFS4R_DISK_FORMAT 1 /* the highest that this release writes */
-#endif
+#define NFS4R_DISK_FORMAT NFS4R_DISK_FORMAT_LOCKS /* the highest that this release writes */
 #define NFS4R_DISK_FORMAT_REHEARSED (NFS4R_DISK_FORMAT_LOCKS + 1) /* row 'W' is longer */
 #if defined(NFS4R_REHEARSAL)
 #define NFS4R_PROTOCOL_HIGHEST NFS4R_PROTOCOL_REHEARSED
 #define NFS4R_DISK_FORMAT_HIGHEST NFS4R_DISK_FORMAT_REHEARSED
-#elif defined(NFS4R_LOCKS) /* -DNFS4R_LOCKS=ON */
-#define NFS4R_PROTOCOL_HIGHEST NFS4R_PROTOCOL_LOCKS
-#define NFS4R_DISK_FORMAT_HIGHEST NFS4R_DISK_FORMAT_LOCKS
 #else
 #define NFS4R_PROTOCOL_HIGHEST NFS4R_PROTOCOL_VERSION /* that this program speaks */
 #define NFS4R_DISK_FORMAT_HIGHEST NFS4R_DISK_FORMAT /* that it reads, and writes when the volume has it */

@@ -160,6 +160,19 @@ bool until_back(struct net *n)
 	return all_back(n);
 }
 
+bool replace_all(struct net *n, uint32_t protocol, uint32_t disk_format)
+{
+	for (nfs4r_server_id s = 1; s <= n->n; s++) {
+		net_crash(n, s);
+		n->s[s].protocol.highest = protocol;
+		n->s[s].disk_format.highest = disk_format;
+		net_restart(n, s, true);
+		if (!until_back(n))
+			return false;
+	}
+	return true;
+}
+
 void ends_well(struct net *n)
 {
 	assert_true(until_back(n));

@@ -23,6 +23,8 @@ bool both_have(struct net *n, nfs4r_lsn lsn); /* P and Q, of S */
 struct nfs4r_core_view view_of(struct net *n, nfs4r_server_id s);
 bool serves(struct net *n, nfs4r_server_id s);
 bool sealed_at(struct net *n, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn *lsn); /* the newest seal of @log in the view of @s */
+/* Each server in turn stops, and starts as a release that knows these as well; all are back. False: they do not come. */
+bool replace_all(struct net *n, uint32_t protocol, uint32_t disk_format);
 void cut_off(struct net *n, nfs4r_server_id s);
 void empty_disk(struct net *n, nfs4r_server_id s); /* it crashes, and starts again with a disk on which there is nothing */
 /* Until @s goes by a view without @gone; false: it does not come. */

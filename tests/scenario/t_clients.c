@@ -195,12 +195,12 @@ static void test_not_before_protocol_10(void **state)
 	struct net *n = net_new(3);
 
 	n->secrets = true;
-	for (nfs4r_server_id s = P; s <= S; s++) { /* their programs know it */
-		n->s[s].protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_FIRST, NFS4R_PROTOCOL_LOCKS };
-		n->s[s].disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_FIRST, NFS4R_DISK_FORMAT_LOCKS };
+	for (nfs4r_server_id s = P; s <= S; s++) {
+		n->s[s].protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_FIRST, NFS4R_PROTOCOL_FIRST };
+		n->s[s].disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_FIRST, NFS4R_DISK_FORMAT_FIRST };
 	}
 	ends_begin(n, "d/ d/f", NFS4R_DURABILITY_LOCAL);
-	net_run(n, 2 * LEASE);
+	assert_true(replace_all(n, NFS4R_PROTOCOL_LOCKS, NFS4R_DISK_FORMAT_LOCKS)); /* their programs know it */
 	say(n, P, 1, true);
 	assert_true(answered(n, P, 1, NFS4R_NOTSUPP));
 	assert_true(net_finish(n, P));

@@ -19,10 +19,11 @@ static void of_a_volume_that_was_upgraded(void **state)
 	n->secrets = true;
 	n->cfg.revoke_ms = 60000;
 	for (nfs4r_server_id s = P; s <= S; s++) {
-		n->s[s].protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_LOCKS - 1, NFS4R_PROTOCOL_LOCKS };
-		n->s[s].disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_FIRST, NFS4R_DISK_FORMAT_LOCKS };
+		n->s[s].protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_FIRST, NFS4R_PROTOCOL_FIRST };
+		n->s[s].disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_FIRST, NFS4R_DISK_FORMAT_FIRST };
 	}
 	ends_begin(n, "d/ d/f", NFS4R_DURABILITY_COMMIT);
+	assert_true(replace_all(n, NFS4R_PROTOCOL_LOCKS, NFS4R_DISK_FORMAT_LOCKS));
 	assert_true(net_finish(n, P));
 	net_run(n, 2 * LEASE);
 	f = at(n, "d/f");

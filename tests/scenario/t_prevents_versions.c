@@ -2,13 +2,10 @@
 /* The rules of the volume's protocol and disk format (log 6.16), each with and without (see prevents.h). */
 #include <stdio.h>
 
+#include "scenario/ends.h"
 #include "scenario/prevents.h"
-#include "scenario/trees.h"
 
 #include "lib/unit.h"
-
-#define LEASE 1000
-#define SILENCE 1000
 
 static const struct nfs4r_versions now = { NFS4R_PROTOCOL_VERSION, NFS4R_PROTOCOL_VERSION }, next = { NFS4R_PROTOCOL_VERSION, NFS4R_PROTOCOL_REHEARSED };
 static const struct nfs4r_versions format_now = { NFS4R_DISK_FORMAT, NFS4R_DISK_FORMAT }, format_next = { NFS4R_DISK_FORMAT, NFS4R_DISK_FORMAT_REHEARSED };
@@ -19,7 +16,7 @@ static void release(struct net *n, nfs4r_server_id s, bool is_next)
 	n->s[s].disk_format = is_next ? format_next : format_now;
 }
 
-/* All are of the next release, and the upgrade is not finished. */
+/* All have been replaced by the next release, and the upgrade is not finished. */
 static void begin(struct net *n)
 {
 	tree(n, "d/ d/f d/g");
@@ -27,9 +24,10 @@ static void begin(struct net *n)
 	n->cfg.silence_ms = SILENCE;
 	n->secrets = true;
 	for (nfs4r_server_id s = P; s <= S; s++)
-		release(n, s, true);
+		release(n, s, false); /* a new volume would begin with the highest that all know */
 	net_retune(n);
 	net_run(n, 2 * LEASE);
+	assert_true(replace_all(n, next.highest, format_next.highest));
 }
 
 static uint32_t protocol_of(struct net *n, nfs4r_server_id s)
@@ -37,9 +35,9 @@ static uint32_t protocol_of(struct net *n, nfs4r_server_id s)
 	return nfs4r_core_adopted(n->s[s].core)->settings.protocol;
 }
 
-static bool serves(struct net *n, nfs4r_server_id s)
+static bool runs(struct net *n, nfs4r_server_id s)
 {
-	return n->s[s].up && nfs4r_core_lease_until(n->s[s].core) > n->now;
+	return n->s[s].up && serves(n, s);
 }
 
 static bool nothing_new_is_said(struct net *n)
@@ -54,15 +52,19 @@ static bool nothing_new_is_said(struct net *n)
 	return !said;
 }
 
-/* S is put back to the release before. */
+/* S is put back to the release before, after views that the later one has written. */
 static bool what_is_written_is_read_by_the_old(struct net *n)
 {
 	begin(n);
 	net_crash(n, S);
+	net_run(n, 5 * LEASE);
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	net_crash(n, S);
 	release(n, S, false);
 	net_restart(n, S, true);
 	net_run(n, 10 * LEASE);
-	return !n->s[S].too_old && serves(n, S);
+	return !n->s[S].too_old && runs(n, S);
 }
 
 /* S is down, and of the old release. */
@@ -76,7 +78,7 @@ static bool nobody_is_left_behind(struct net *n)
 	net_run(n, 5 * LEASE);
 	net_restart(n, S, true);
 	net_run(n, 10 * LEASE);
-	return serves(n, S);
+	return runs(n, S);
 }
 
 /* S goes back while the view is made, and hears of it only then. */
@@ -105,7 +107,7 @@ static bool views_inherit_it(struct net *n)
 	net_run(n, LEASE);
 	net_crash(n, P);
 	net_run(n, 5 * LEASE);
-	return serves(n, Q) && protocol_of(n, Q) == NFS4R_PROTOCOL_REHEARSED;
+	return runs(n, Q) && protocol_of(n, Q) == NFS4R_PROTOCOL_REHEARSED;
 }
 
 static const struct prevents list[] = {

@@ -79,6 +79,22 @@ static void refused_to_finish(struct net *n, nfs4r_server_id s, const char *want
 		fail_msg("not '%s' in: %s", want, why);
 }
 
+/* Nobody can want to go back to what was before a new volume. */
+static void a_new_volume_has_the_highest_that_all_know(void **state)
+{
+	for (nfs4r_server_id old = 0; old <= 3; old++) { /* 0: none */
+		struct net *n = net_new(3);
+
+		for (nfs4r_server_id s = 1; s <= 3; s++)
+			release(n, s, s != old);
+		n->secrets = true;
+		ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+		assert_true(until_back(n));
+		expect(n, old ? NFS4R_PROTOCOL_VERSION : NFS4R_PROTOCOL_REHEARSED, old ? NFS4R_DISK_FORMAT : NFS4R_DISK_FORMAT_REHEARSED);
+		ends_well(n);
+	}
+}
+
 static void one_after_the_other(void **state)
 {
 	struct net *n = net_of_now(3);
@@ -224,6 +240,7 @@ static void a_new_server_gets_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_volume_has_the_highest_that_all_know),
 		cmocka_unit_test(one_after_the_other),
 		cmocka_unit_test(back_before_it_is_finished),
 		cmocka_unit_test(not_back_when_it_is_finished),

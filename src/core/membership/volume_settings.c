@@ -9,7 +9,7 @@
  * Failure modes: a server is silent, or knows no more than the volume has: refused, and the sentence names it. The member that was asked dies:
  * what was asked for is forgotten. A server goes back while the view is being made: it accepts no view that it does not know, and says so.
  *
- * Invariants: neither number is ever lowered. All of a view's numbers are known to all servers of the volume when it is proposed.
+ * Invariants: neither number is ever lowered. When a view is proposed its numbers are known to all servers of the volume; the first one's, to all that were heard.
  */
 #include <stdio.h>
 
@@ -152,12 +152,28 @@ bool view_settings_refuse(struct nfs4r_core *c, nfs4r_server_id from, const stru
 
 /* ---- the view ---- */
 
-/* The first numbers that are said: the lowest that all know who are heard. */
-static void first_of(const struct nfs4r_core *c, struct nfs4r_volume_settings *out)
+/* What a program knows that has said nothing is 0. */
+static uint32_t most(uint32_t most, uint32_t highest)
 {
-	out->protocol = c->cfg.protocol.lowest;
-	out->disk_format = c->cfg.disk_format.lowest;
+	return highest && highest < most ? highest : most;
+}
+
+/*
+ * The first numbers that are said. A new volume gets the highest that all know who are heard. A volume that has had views without them is of an older release, and gets the
+ * lowest, for its servers may have to go back.
+ */
+static void first_of(const struct nfs4r_core *c, bool new_volume, struct nfs4r_volume_settings *out)
+{
+	const struct nfs4r_versions *protocol = &c->cfg.protocol, *format = &c->cfg.disk_format;
+
+	out->protocol = new_volume ? protocol->highest : protocol->lowest;
+	out->disk_format = new_volume ? format->highest : format->lowest;
 	EACH_PEER(c, s) {
+		if (new_volume) {
+			out->protocol = most(out->protocol, protocols(c, s).highest);
+			out->disk_format = most(out->disk_format, formats(c, s).highest);
+			continue;
+		}
 		if (protocols(c, s).lowest > out->protocol)
 			out->protocol = protocols(c, s).lowest;
 		if (formats(c, s).lowest > out->disk_format)
@@ -171,7 +187,7 @@ void view_settings_into(const struct nfs4r_core *c, const struct proposal *p, st
 	if (p->settings.protocol)
 		v->settings = p->settings;
 	else if (!v->settings.protocol || FAULT(F_VERSION_ANEW))
-		first_of(c, &v->settings);
+		first_of(c, !p->base.num, &v->settings);
 	if (!v->settings.keys.durability)
 		view_keys_first(c, &v->settings.keys);
 }

@@ -237,7 +237,7 @@ static void test_join_rows(void **state)
 	assert_int_equal(with_word("joinrows", 88, 1), NFS4R_MALFORMED);
 	assert_int_equal(with_word("joinrows", 156, 0), NFS4R_MALFORMED);
 	assert_int_equal(with_word("joinrows", 156, NFS4R_MOVED), NFS4R_OK);
-	assert_int_equal(with_word("joinrows", 156, NFS4R_MOVED + 1), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 156, NFS4R_GAP + 1), NFS4R_MALFORMED);
 	assert_int_equal(with_word("joinrows", 156, NFS4R_PROPOSED), NFS4R_MALFORMED);
 	assert_int_equal(with_word("joinrows", 164, 0), NFS4R_MALFORMED);
 }
