@@ -18,6 +18,7 @@
 #include "sal_data.h"
 #include "hashtable.h"
 #include "nfs_core.h"
+#include "nfs_init.h"
 
 #include "base/client.h"
 #include "base/siphash.h"
@@ -120,12 +121,21 @@ struct nfs4r_lock_owner repl_lock_owner(const state_owner_t *owner)
 	return out;
 }
 
+/* While the daemon starts, Ganesha has no table of clients. */
+static bool daemon_is_up(void)
+{
+	return nfs_init_wait_timeout(0) == 0;
+}
+
 bool repl_with_client(uint64_t number, void (*fn)(const nfs_client_id_t *client, void *arg), void *arg)
 {
 	struct gsh_buffdesc key = { .addr = &number, .len = sizeof(number) }, value;
 	struct hash_latch latch;
-	hash_error_t rc = hashtable_getlatch(ht_confirmed_client_id, &key, &value, false, &latch);
+	hash_error_t rc;
 
+	if (!daemon_is_up())
+		return false;
+	rc = hashtable_getlatch(ht_confirmed_client_id, &key, &value, false, &latch);
 	if (rc == HASHTABLE_SUCCESS)
 		fn(value.addr, arg);
 	if (rc == HASHTABLE_SUCCESS || rc == HASHTABLE_ERROR_NO_SUCH_KEY)
@@ -518,10 +528,13 @@ static bool has_gone(struct repl_export *exp, const uint64_t name[2])
 
 uint64_t repl_lock_clients_look(struct repl_export *exp)
 {
-	bool expected = look_for_expected(exp), all = true;
+	bool expected, all = true;
 	uint64_t name[2];
 	int at = 0;
 
+	if (!daemon_is_up())
+		return LOOK_BACK_MS;
+	expected = look_for_expected(exp);
 	while (all && next_that_goes(exp->lock_clients, &at, name)) {
 		all = has_gone(exp, name);
 		at--; /* the rest of that bucket */

@@ -16,6 +16,7 @@
  * is always answered with a conflict: whose turn it is, is decided here.
  */
 #include "repl.h"
+#include "nfs_init.h"
 #include "sal_data.h"
 #include "sal_functions.h"
 
@@ -160,7 +161,7 @@ static void *run(void *arg)
 	while (!l->ends) {
 		uint64_t now = repl_locks_now_ms();
 
-		if (l->fence != 0) {
+		if (l->fence != 0 && nfs_init_wait_timeout(0) == 0) {
 			carry_out_fence(exp);
 		} else if (now >= l->look_ms) {
 			look(exp);
