@@ -297,6 +297,19 @@ void repl_lock_say_full(struct repl_locks *l, const struct nfs4r_oid *oid)
 			 nfs4r_oid_str(oid, text), n.ranges, n.waiting, repl_module.cfg.lock_max, NFS4R_LOCKS_FILE_MAX, NFS4R_LOCKS_WAITERS_MAX, more);
 }
 
+void repl_lock_say_volume_full(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	struct repl_locks *l = exp->locks;
+	char text[NFS4R_OID_STRLEN];
+	uint64_t more;
+
+	PTHREAD_MUTEX_lock(&l->lock);
+	if (nfs4r_said_may(&l->volume_full, repl_locks_now_ms(), 1, &more))
+		REPL_LOG(Warn, "a lock of file %s is refused: the clients of all servers have %u locks of it, or the server that controls it has reached its Lock_Max, or %u clients of this server have locks. `nfs4rctl locks` at the server that controls the file lists them; %" PRIu64 " more were refused before",
+			 nfs4r_oid_str(oid, text), NFS4R_LOCKS_LIST_MAX, NFS4R_CLIENTS_MAX, more);
+	PTHREAD_MUTEX_unlock(&l->lock);
+}
+
 static enum nfs4r_lock_answer acquire(struct repl_locks *l, const struct nfs4r_oid *oid, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, void *owner, struct nfs4r_lock *other)
 {
 	enum nfs4r_lock_answer answer = nfs4r_locks_acquire(l->table, oid, want, wait, owner, repl_locks_now_ms(), other);

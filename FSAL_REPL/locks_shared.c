@@ -101,11 +101,15 @@ static enum nfs4r_status acquire(struct repl_export *exp, const struct nfs4r_oid
 	enum nfs4r_status st = reclaim ? repl_lock_client_reclaims(exp, owner, name) : repl_lock_client_begins(exp, owner, name), after;
 	bool was;
 
+	if (st == NFS4R_NOLCK)
+		repl_lock_say_volume_full(exp, oid);
 	if (st != NFS4R_OK)
 		return st;
 	if (!enter(exp->locks, oid, want, wait, owner, &was))
 		return NFS4R_NOLCK;
 	st = ask(exp, NFS4R_OP_LOCK, oid, want, wait, reclaim, other);
+	if (st == NFS4R_NOLCK)
+		repl_lock_say_volume_full(exp, oid);
 	if (reclaim && st == NFS4R_OK)
 		repl_lock_client_is_back(exp, owner, name);
 	after = follow(exp->locks, oid, want, wait, was, st);

@@ -833,12 +833,46 @@ void nfs4r_core_share(const struct nfs4r_core *c, const struct nfs4r_oid *oid, s
 /* How many files clients have open here, or are guarded; and how many this server guards. */
 uint32_t nfs4r_core_count_shares(const struct nfs4r_core *c, uint32_t *guards);
 
+/* Calls @fn for every file (@oid NULL), or one, of which an open denies others something, and server that has opens of it; as far as that is known here. @fn returning false ends it. */
+struct nfs4r_core_deny {
+	struct nfs4r_oid oid;
+	nfs4r_server_id server; /* of the clients */
+	struct nfs4r_opens opens;
+	bool guards; /* this server is the authority: all servers with opens are named. Else it knows of its own clients only */
+	uint64_t until_ms; /* > 0: what the clients of that server had before it started anew. It counts until then, on the clock of step() */
+};
+void nfs4r_core_each_deny(const struct nfs4r_core *c, const struct nfs4r_oid *oid, bool (*fn)(void *arg, const struct nfs4r_core_deny *i), void *arg);
+
+/* A gap (locks 8): what a claim of this server covers, and of whose locks this server has no table. Nothing new is granted there. */
+struct nfs4r_core_gap {
+	const struct nfs4r_control *controls; /* valid during the call */
+	uint32_t ncontrols;
+	uint64_t since_ms; /* on the clock of step() */
+	nfs4r_servers lists; /* whose lists of locks are awaited */
+	nfs4r_servers clients; /* servers whose clients are awaited: they may ask for their locks back */
+	const uint64_t *until_ms; /* by server: when its clients are not awaited any more; 0: that server knows */
+};
+/* Calls @fn for every gap, or every one that @oid is in. @fn returning false ends it. */
+void nfs4r_core_each_gap(const struct nfs4r_core *c, const struct nfs4r_oid *oid, bool (*fn)(void *arg, const struct nfs4r_core_gap *i), void *arg);
+
+enum nfs4r_lock_source { /* what this server knows of the locks of a file that it has in no gap */
+	NFS4R_LOCKS_FROM_TABLE = 1, /* all of them: each_lock(), as authority */
+	NFS4R_LOCKS_FROM_ROW = 2, /* all of them, if no other server controls the file: its row */
+	NFS4R_LOCKS_UNKNOWN = 3 /* it is in a gap: its row is of the past */
+};
+enum nfs4r_lock_source nfs4r_core_lock_source(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
+
 struct nfs4r_lock_counts {
 	uint32_t files, ranges, waiting; /* as authority */
 	uint32_t own_ranges, own_waiting, own_ready; /* of this server's clients */
 	uint32_t returning; /* GIVEN_BACK */
 	uint32_t gaps; /* claims of this server */
 	uint32_t noted; /* objects that are in a gap as this server knows, since the log of whoever controlled them has ended */
+	uint64_t gap_since_ms; /* of the oldest gap, on the clock of step(); 0: none */
+	uint32_t reclaiming; /* clients of this server that may ask for locks back which they had before its start, or before it was outside the view */
+	uint64_t reclaim_until_ms; /* so long; 0: that is over, or has not begun, since this server does not serve */
+	uint32_t denying; /* opens of this server's clients that deny others something */
+	uint32_t guarded; /* files with such opens at any server, of which this one is the authority */
 };
 void nfs4r_core_count_locks(const struct nfs4r_core *c, struct nfs4r_lock_counts *out);
 /* Ancestry table: count of @owner's controls strictly below @dir (section 8). */

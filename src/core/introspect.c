@@ -374,6 +374,29 @@ void nfs4r_core_each_lock(const struct nfs4r_core *c, const struct nfs4r_oid *oi
 			walk_record(&w, r);
 }
 
+struct reclaims {
+	const struct nfs4r_core *c;
+	uint32_t n;
+};
+
+static bool count_reclaim(void *arg, const struct nfs4r_client_entry *k)
+{
+	struct reclaims *r = arg;
+
+	r->n += nfs4r_core_client_reclaims(r->c, k->client.id);
+	return true;
+}
+
+static void count_reclaims(const struct nfs4r_core *c, struct nfs4r_lock_counts *out)
+{
+	uint64_t until = c->locks.reclaim_until_ms;
+	struct reclaims r = { .c = c };
+
+	nfs4r_core_each_client(c, c->self, count_reclaim, &r);
+	out->reclaiming = r.n;
+	out->reclaim_until_ms = r.n && until != UINT64_MAX ? until : 0;
+}
+
 void nfs4r_core_count_locks(const struct nfs4r_core *c, struct nfs4r_lock_counts *out)
 {
 	const struct lock_item *t;
@@ -388,12 +411,110 @@ void nfs4r_core_count_locks(const struct nfs4r_core *c, struct nfs4r_lock_counts
 	if (c->locks.own)
 		out->own_ranges = nfs4r_locks_count(c->locks.own).ranges;
 	out->gaps = c->locks.ngaps;
+	for (const struct gap_claim *g = c->locks.gap_claims; g; g = g->hh.next)
+		if (g->open && (!out->gap_since_ms || g->since_ms < out->gap_since_ms))
+			out->gap_since_ms = g->since_ms;
+	count_reclaims(c, out);
+	for (const struct share_file *f = c->locks.shares.files; f; f = f->hh.next)
+		out->denying += f->opens.deny_readers > f->opens.deny_writers ? f->opens.deny_readers : f->opens.deny_writers;
+	out->guarded = HASH_COUNT(c->locks.shares.guards);
 	out->noted = HASH_COUNT(c->locks.gap_rows);
 	for (const struct lock_rec *r = c->locks.recs; r; r = r->hh.next) {
 		DL_FOREACH(r->mine, m)
 			(*(m->ready ? &out->own_ready : &out->own_waiting))++;
 		DL_FOREACH(r->items, t)
 			out->returning++;
+	}
+}
+
+/* ---- gaps ---- */
+
+static void gap_ends(const struct nfs4r_core *c, uint64_t until_ms[NFS4R_SERVERS_MAX + 1])
+{
+	memset(until_ms, 0, (NFS4R_SERVERS_MAX + 1) * sizeof(until_ms[0]));
+	if (c->locks.reclaim_until_ms != UINT64_MAX)
+		until_ms[c->self] = c->locks.reclaim_until_ms;
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (s != c->self && c->locks.outside_ms[s])
+			until_ms[s] = c->locks.outside_ms[s] + c->cfg.lock_grace_ms;
+}
+
+void nfs4r_core_each_gap(const struct nfs4r_core *cc, const struct nfs4r_oid *oid, bool (*fn)(void *arg, const struct nfs4r_core_gap *i), void *arg)
+{
+	struct nfs4r_core *c = (struct nfs4r_core *)cc; /* the tree port is not const; nothing is changed */
+	struct nfs4r_control v[NFS4R_CLAIM_CONTROLS_MAX];
+	uint64_t until_ms[NFS4R_SERVERS_MAX + 1];
+
+	if (!c->locks.ngaps)
+		return;
+	gap_ends(c, until_ms);
+	for (const struct gap_claim *g = c->locks.gap_claims; g; g = g->hh.next) {
+		struct nfs4r_core_gap i = { .controls = v, .since_ms = g->since_ms, .until_ms = until_ms };
+
+		if (!g->open || (oid && !locks_gap_covers(c, g, oid)))
+			continue;
+		i.ncontrols = locks_gap_controls(c, g, v);
+		i.lists = locks_gap_awaits_lists(c, g);
+		i.clients = locks_gap_awaits_clients(c);
+		if (!fn(arg, &i))
+			return;
+	}
+}
+
+enum nfs4r_lock_source nfs4r_core_lock_source(const struct nfs4r_core *cc, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_core *c = (struct nfs4r_core *)cc; /* as above */
+	const struct lock_file *f;
+
+	HASH_FIND(hh, c->locks.files, oid, sizeof(*oid), f);
+	if (f)
+		return NFS4R_LOCKS_FROM_TABLE;
+	return locks_in_gap(c, oid) || locks_row_is_past(c, oid, 0) ? NFS4R_LOCKS_UNKNOWN : NFS4R_LOCKS_FROM_ROW;
+}
+
+/* ---- share reservations ---- */
+
+static bool is_any(const struct nfs4r_opens *o)
+{
+	return o->readers || o->writers;
+}
+
+static bool denies(const struct nfs4r_opens *o)
+{
+	return o->deny_readers || o->deny_writers;
+}
+
+/* Of the guard's file, what others have open, and had before they started anew. */
+static bool tell_guarded(const struct nfs4r_core *c, const struct share_guard *g, bool (*fn)(void *arg, const struct nfs4r_core_deny *i), void *arg)
+{
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		struct nfs4r_core_deny i = { .oid = g->oid, .server = s, .opens = g->of[s].opens, .guards = true };
+
+		if (is_any(&i.opens) && !fn(arg, &i))
+			return false;
+		i.opens = g->of[s].before;
+		i.until_ms = g->of[s].before_until_ms;
+		if (is_any(&i.opens) && i.until_ms > c->now && !fn(arg, &i))
+			return false;
+	}
+	return true;
+}
+
+void nfs4r_core_each_deny(const struct nfs4r_core *c, const struct nfs4r_oid *oid, bool (*fn)(void *arg, const struct nfs4r_core_deny *i), void *arg)
+{
+	const struct share_guard *g;
+
+	for (const struct share_file *f = c->locks.shares.files; f; f = f->hh.next) {
+		struct nfs4r_core_deny i = { .oid = f->oid, .server = c->self, .opens = f->opens };
+
+		if (oid && !nfs4r_oid_eq(oid, &f->oid))
+			continue;
+		HASH_FIND(hh, c->locks.shares.guards, &f->oid, sizeof(f->oid), g);
+		i.guards = g != NULL;
+		if ((denies(&i.opens) || (g && is_any(&i.opens))) && !fn(arg, &i))
+			return;
+		if (g && !tell_guarded(c, g, fn, arg))
+			return;
 	}
 }
 

@@ -83,6 +83,8 @@ bool show_controls(const json_t *a, const struct show_filter *f, FILE *out);
 bool controls_know(const json_t *a, unsigned server); /* the answer to `controls` has that server among the volume's */
 bool show_stats(const json_t *a, FILE *out);
 bool show_locks(const json_t *a, FILE *out); /* false: the answer has no list of locks */
+void show_lock_counts(const json_t *locks, FILE *out); /* their lines of `status` */
+void show_line(FILE *out, const char *label, const char *text); /* of `status`; @text is made safe */
 
 struct show_verify {
 	FILE *out, *bar; /* bar NULL: no progress */

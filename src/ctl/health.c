@@ -52,6 +52,8 @@ static const struct rule {
 	{ "low_inodes", "space.servers", "inodes", LOW, "server %n has %v of the inodes of the exported directory free" },
 	{ "low_store", "space.servers", "store", LOW, "server %n has %v of the file system of Store free" },
 	{ "retention", NULL, "retention.warning", TEXT, "%v" },
+	{ "lock_room", NULL, "locks.room", LOW, "%v of Lock_Max is left for locks of this server's clients: `nfs4rctl locks` lists them" },
+	{ "lock_grace", NULL, "locks.graces.age_ms", LATE_MS, "no new locks are granted under what this server controls, for %v: `nfs4rctl locks` lists the files, and the servers it waits for" },
 	{ "out_of_band", NULL, "out_of_band.pending", NONZERO, "%v objects were changed in the exported directory itself and are not restored yet" },
 	{ "strays", NULL, "out_of_band.strays", NONZERO, "%v foreign files or directories lie in .nfs4r-hold of the exported directory: inspect them, then remove them" },
 	{ "conflicts", NULL, "conflicts.saved", NONZERO, "%v sets of undone updates are saved under Conflicts: inspect them, then remove them" },

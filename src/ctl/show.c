@@ -30,7 +30,7 @@ const char *get_text(const json_t *o, const char *key)
 
 #define REFUSED "refused: " /* state of a peer begins so */
 
-static void line(FILE *out, const char *label, const char *text)
+void show_line(FILE *out, const char *label, const char *text)
 {
 	char *safe = nfs4r_text_line_new(text);
 
@@ -98,7 +98,7 @@ static void show_others(const json_t *servers, uint64_t self, FILE *out)
 			n += snprintf(text + n, sizeof(text) - (size_t)n, ", last heard %s ago", format_seconds(silent, ms / 1000));
 		snprintf(text + n, sizeof(text) - (size_t)n, "; lag behind this server's log: %s",
 			 behind(lag, sizeof(lag), get_num(s, "lag_entries"), get_num(s, "lag_bytes"), -1));
-		line(out, "", text);
+		show_line(out, "", text);
 	}
 }
 
@@ -111,7 +111,7 @@ static void show_view(const json_t *a, FILE *out)
 	for (size_t i = 0; i < json_array_size(members) && n < 200; i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, " %lld", (long long)json_integer_value(json_array_get(members, i)));
 	show_lease(view, text + n, sizeof(text) - (size_t)n);
-	line(out, "view", text);
+	show_line(out, "view", text);
 	show_others(json_object_get(view, "servers"), get_num(a, "server"), out);
 }
 
@@ -134,7 +134,7 @@ static void show_resync(const json_t *r, FILE *out)
 	if (!json_is_object(r))
 		return;
 	if (strcmp(get_text(r, "phase"), "waiting") == 0) {
-		line(out, "resync", "waiting for a server to copy from");
+		show_line(out, "resync", "waiting for a server to copy from");
 		return;
 	}
 	if (get_real(r, "objects_per_second") >= 0) /* an older server does not say */
@@ -145,7 +145,7 @@ static void show_resync(const json_t *r, FILE *out)
 		 format_bytes(rate, get_real(r, "bytes_per_second")), get_real(r, "eta_seconds") >= 0 ? ", about " : "",
 		 get_real(r, "eta_seconds") >= 0 ? format_seconds(left, get_real(r, "eta_seconds")) : "");
 	strncat(text, get_real(r, "eta_seconds") >= 0 ? " remaining" : "", sizeof(text) - strlen(text) - 1);
-	line(out, "resync", text);
+	show_line(out, "resync", text);
 }
 
 static void append_ids(char *text, size_t len, const char *what, const json_t *ids)
@@ -177,7 +177,7 @@ static void show_durability(const json_t *d, FILE *out)
 		snprintf(text, sizeof(text), "%.20s; a majority has all updates of this server", get_text(d, "durability"));
 	append_ids(text, sizeof(text), "; being abandoned: ", json_object_get(d, "abandoned"));
 	append_ids(text, sizeof(text), "; log ended: ", json_object_get(d, "sealed"));
-	line(out, "durability", text);
+	show_line(out, "durability", text);
 	show_resync(json_object_get(d, "resync"), out);
 }
 
@@ -191,10 +191,10 @@ static void show_retention(const json_t *r, FILE *out)
 			 format_bytes(max, (double)get_num(r, "bytes_max")), format_seconds(since, (double)get_num(r, "age_seconds")));
 		append_ids(text, sizeof(text), "; for server ", json_object_get(r, "retained_for"));
 		append_ids(text, sizeof(text), "; full copy needed by server ", json_object_get(r, "needs_full_copy"));
-		line(out, "retention", text);
+		show_line(out, "retention", text);
 	}
 	if (json_is_string(json_object_get(r, "warning")))
-		line(out, "WARNING", get_text(r, "warning"));
+		show_line(out, "WARNING", get_text(r, "warning"));
 }
 
 /* "12.0 GiB free of 40.0 GiB" */
@@ -223,7 +223,7 @@ static void show_server_room(const json_t *s, bool first, FILE *out)
 		n += append_room(text + n, len - (size_t)n, json_object_get(s, "store"), "; Store: ");
 	if (!json_is_true(json_object_get(s, "member")))
 		snprintf(text + n, len - (size_t)n, " (not a member: sets no limit)");
-	line(out, first ? "space" : "", text);
+	show_line(out, first ? "space" : "", text);
 }
 
 /* "4.0 TiB in a file (server 2)" */
@@ -277,7 +277,7 @@ static void show_limits(const json_t *l, FILE *out)
 	if (json_is_false(json_object_get(l, "any_names")))
 		n += snprintf(text + n, len - (size_t)n, "; names in UTF-8 only");
 	if (n)
-		line(out, "limits", text);
+		show_line(out, "limits", text);
 }
 
 static void show_space(const json_t *sp, FILE *out)
@@ -292,7 +292,7 @@ static void show_space(const json_t *sp, FILE *out)
 		show_limits(json_object_get(sp, "limits"), out);
 	if (json_is_string(json_object_get(sp, "refused"))) {
 		snprintf(text, sizeof(text), "updates that need space are refused: %.300s", get_text(sp, "refused"));
-		line(out, "WARNING", text);
+		show_line(out, "WARNING", text);
 	}
 }
 
@@ -304,11 +304,11 @@ static void show_out_of_band(const json_t *b, FILE *out)
 	if (get_num(b, "restored") || get_num(b, "failed") || get_num(b, "moved_aside") || get_num(b, "pending")) {
 		snprintf(text, sizeof(text), "changes in the exported directory itself: %s objects restored from other servers, %s pending; %s foreign names moved aside (see the log; nfs4rctl repair)",
 			 format_count(taken, get_num(b, "restored")), format_count(failed, get_num(b, "pending")), format_count(aside, get_num(b, "moved_aside")));
-		line(out, "out-of-band", text);
+		show_line(out, "out-of-band", text);
 	}
 	if (get_num(b, "strays")) {
 		snprintf(text, sizeof(text), "%s foreign files in .nfs4r-hold of the exported directory: inspect them, then remove them", format_count(strays, get_num(b, "strays")));
-		line(out, "strays", text);
+		show_line(out, "strays", text);
 	}
 }
 
@@ -321,7 +321,7 @@ static void show_waiting(const json_t *w, FILE *out)
 		return;
 	snprintf(text, sizeof(text), "%s threads of at most %s (Waiting_Max) wait for other servers; %s operations were answered NFS4ERR_DELAY because too many waited",
 		 format_count(now, get_num(w, "threads")), format_count(max, get_num(w, "max")), format_count(refused, get_num(w, "refused")));
-	line(out, "waiting", text);
+	show_line(out, "waiting", text);
 }
 
 static void show_conflicts(const json_t *c, FILE *out)
@@ -331,7 +331,7 @@ static void show_conflicts(const json_t *c, FILE *out)
 	if (!get_num(c, "saved"))
 		return;
 	snprintf(text, sizeof(text), "%s sets of undone updates are saved in %.1000s: inspect them, then remove them", format_count(n, get_num(c, "saved")), get_text(c, "directory"));
-	line(out, "conflicts", text);
+	show_line(out, "conflicts", text);
 }
 
 static void show_log(const json_t *a, FILE *out)
@@ -349,18 +349,7 @@ static void show_log(const json_t *a, FILE *out)
 		snprintf(text, sizeof(text), "up to %s; no server needs an entry of it", last_s);
 	else
 		snprintf(text, sizeof(text), "entries %s to %s; on stable storage of every server up to %s", first_s, last_s, stable_s);
-	line(out, "own log", text);
-}
-
-static void show_lock_counts(const json_t *l, FILE *out)
-{
-	char b1[FORMAT_LEN], b2[FORMAT_LEN], b3[FORMAT_LEN], text[250];
-
-	if (!json_is_object(l) || (get_num(l, "held") == 0 && get_num(l, "waiting") == 0))
-		return;
-	snprintf(text, sizeof(text), "%s of this server's clients in %s file%s, and %s that wait (at most %" PRIu64 ")", format_count(b1, get_num(l, "held")), format_count(b2, get_num(l, "files")),
-		 get_num(l, "files") == 1 ? "" : "s", format_count(b3, get_num(l, "waiting")), get_num(l, "max"));
-	line(out, "locks", text);
+	show_line(out, "own log", text);
 }
 
 static void show_stores(const json_t *a, FILE *out)
@@ -369,15 +358,15 @@ static void show_stores(const json_t *a, FILE *out)
 	char b1[FORMAT_LEN], b2[FORMAT_LEN], text[250];
 
 	snprintf(text, sizeof(text), "%s own, %s of other servers", format_count(b1, get_num(c, "own")), format_count(b2, get_num(c, "foreign")));
-	line(out, "controls", text);
+	show_line(out, "controls", text);
 	show_lock_counts(json_object_get(a, "locks"), out);
 	snprintf(text, sizeof(text), "%s in %" PRIu64 " segment%s, %s rows since the last checkpoint (%" PRIu64 " ms)",
 		 format_bytes(b1, (double)get_num(j, "bytes")), get_num(j, "segments"), get_num(j, "segments") == 1 ? "" : "s",
 		 format_count(b2, get_num(j, "rows_dirty")), get_num(j, "last_checkpoint_ms"));
-	line(out, "journal", text);
+	show_line(out, "journal", text);
 	snprintf(text, sizeof(text), "%s of %s used for updates on their way to peers", format_bytes(b1, (double)get_num(a, "payload_bytes")),
 		 format_bytes(b2, (double)get_num(a, "payload_bytes_max")));
-	line(out, "memory", text);
+	show_line(out, "memory", text);
 }
 
 /* Only what is wrong. */
@@ -388,7 +377,7 @@ static void show_security(const json_t *a, FILE *out)
 	size_t i;
 
 	json_array_foreach(json_object_get(a, "accepts"), i, word) if (strcmp(json_string_value(word), "none") == 0)
-		line(out, "WARNING", "this server accepts connections that prove and protect nothing: remove none from Peer_Security_Accept when all servers use another flavour");
+		show_line(out, "WARNING", "this server accepts connections that prove and protect nothing: remove none from Peer_Security_Accept when all servers use another flavour");
 	show_certificate(a, out);
 }
 
@@ -406,7 +395,7 @@ static void show_clocks(const json_t *peers, FILE *out)
 			continue;
 		snprintf(text, sizeof(text), "the clock of server %" PRIu64 " is %s %s this server's: files get wrong times; correct the wrong clock and run NTP",
 			 get_num(p, "server"), format_seconds(off, fabs(ahead_ms) / 1000), ahead_ms > 0 ? "ahead of" : "behind");
-		line(out, "clock", text);
+		show_line(out, "clock", text);
 	}
 }
 
@@ -511,7 +500,7 @@ static void show_peers(const json_t *peers, FILE *out)
 static void show_import(const json_t *i, FILE *out)
 {
 	if (get_text(i, "warning")[0])
-		line(out, "WARNING", get_text(i, "warning"));
+		show_line(out, "WARNING", get_text(i, "warning"));
 }
 
 /* What other servers say of themselves. */
@@ -529,16 +518,16 @@ static void show_remarks(const json_t *peers, FILE *out)
 		if (*get_text(import, "phase")) {
 			snprintf(text, sizeof(text), "the import of an existing tree at server %" PRIu64 " is %.20s after %s objects: the volume has only a part of the tree", s,
 				 get_text(import, "phase"), format_count(n, get_num(import, "objects")));
-			line(out, "WARNING", text);
+			show_line(out, "WARNING", text);
 		}
 		if (get_num(p, "strays")) {
 			snprintf(text, sizeof(text), "%s foreign files in .nfs4r-hold of the exported directory of server %" PRIu64 ": inspect them there, then remove them", format_count(n, get_num(p, "strays")), s);
-			line(out, "strays", text);
+			show_line(out, "strays", text);
 		}
 		if (get_num(p, "conflicts")) {
 			snprintf(text, sizeof(text), "%s sets of undone updates are saved under Conflicts of server %" PRIu64 ": inspect them there, then remove them",
 				 format_count(n, get_num(p, "conflicts")), s);
-			line(out, "conflicts", text);
+			show_line(out, "conflicts", text);
 		}
 	}
 }
@@ -561,7 +550,7 @@ static void show_upgrade(const json_t *s, FILE *out)
 		return;
 	snprintf(text, sizeof(text), "the volume has protocol %" PRIu64 " and disk format %" PRIu64 ", and every server knows protocol %" PRIu64 " and disk format %" PRIu64 ": `nfs4rctl upgrade finish` lets it use them; there is no way back then",
 		 get_num(s, "protocol"), get_num(s, "disk_format"), get_num(to, "protocol"), get_num(to, "disk_format"));
-	line(out, "upgrade", text);
+	show_line(out, "upgrade", text);
 }
 
 /* What the file of this server has otherwise, and does not count. */
@@ -576,7 +565,7 @@ static void show_settings(const json_t *s, FILE *out)
 		if (!json_is_true(json_object_get(row, "differs")))
 			continue;
 		snprintf(text, sizeof(text), "%.31s = %.15s in the volume; the file of this server has %.15s, which does not count", get_text(row, "key"), get_text(row, "value"), get_text(row, "file"));
-		line(out, "setting", text);
+		show_line(out, "setting", text);
 	}
 }
 
@@ -585,20 +574,20 @@ void show_status(const json_t *a, FILE *out)
 	const json_t *peers = json_object_get(a, "peers");
 	char text[400], up[FORMAT_LEN], protocols[FORMAT_LEN], disk[FORMAT_LEN], *state = NULL;
 
-	line(out, "volume", get_text(a, "volume"));
+	show_line(out, "volume", get_text(a, "volume"));
 	snprintf(text, sizeof(text), "%" PRIu64 ", incarnation %" PRIu64 ", up for %s", get_num(a, "server"), get_num(a, "incarnation"),
 		 format_seconds(up, (double)get_num(a, "uptime_seconds")));
-	line(out, "server", text);
+	show_line(out, "server", text);
 	if (*get_text(a, "version")) { /* an older server does not say */
 		snprintf(text, sizeof(text), "%.100s, protocol %s, disk format %s", get_text(a, "version"), own_versions(protocols, a, "protocols", "protocol"),
 			 own_versions(disk, a, "disk_formats", "disk_format"));
-		line(out, "version", text);
+		show_line(out, "version", text);
 	}
 	show_upgrade(json_object_get(a, "volume_settings"), out);
 	show_settings(json_object_get(a, "volume_settings"), out);
 	if (asprintf(&state, "%s%s%s", get_text(a, "state"), get_text(a, "why")[0] ? ": " : "", get_text(a, "why")) < 0)
 		state = NULL;
-	line(out, "state", state ? state : get_text(a, "state"));
+	show_line(out, "state", state ? state : get_text(a, "state"));
 	free(state);
 	show_import(json_object_get(a, "import"), out);
 	show_view(a, out);

@@ -65,6 +65,70 @@ static uint32_t messages(const struct net *n)
 	return n->sent[NFS4R_MSG_FORWARD] + n->sent[NFS4R_MSG_GUARD] + n->sent[NFS4R_MSG_PROPOSE];
 }
 
+struct denies {
+	uint32_t n, readers, writers, deny_writers, before;
+	nfs4r_servers at;
+	bool guards;
+};
+
+static bool add_deny(void *arg, const struct nfs4r_core_deny *i)
+{
+	struct denies *d = arg;
+
+	d->n++;
+	d->at |= NFS4R_BIT(i->server);
+	d->guards |= i->guards;
+	d->readers += i->opens.readers;
+	d->writers += i->opens.writers;
+	d->deny_writers += i->opens.deny_writers;
+	d->before += i->until_ms > 0;
+	return true;
+}
+
+static struct denies denies_of(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f)
+{
+	struct denies out = { .n = 0 };
+
+	nfs4r_core_each_deny(n->s[s].core, f, add_deny, &out);
+	return out;
+}
+
+/* The authority names the opens of all servers, another server those of its own clients, if they deny something. */
+static void a_report_names_who_denies_and_who_has_it_open(void **state)
+{
+	struct net *n = begin("f g", 60000);
+	struct nfs4r_oid f = at(n, "f"), g = at(n, "g");
+	struct nfs4r_lock_counts counts;
+	struct denies d;
+
+	assert_int_equal(finish(n, op_claim(n, P, &f, NFS4R_SHALLOW)), NFS4R_OK);
+	assert_int_equal(opens(n, S, &g, RW, 0), NFS4R_OK);
+	assert_int_equal(opens(n, Q, &f, RW, W), NFS4R_OK);
+	assert_int_equal(opens(n, S, &f, R, 0), NFS4R_OK);
+	net_run(n, 1000);
+	d = denies_of(n, P, NULL);
+	assert_true(d.guards && d.n == 2 && d.at == (NFS4R_BIT(Q) | NFS4R_BIT(S)));
+	assert_int_equal(d.readers, 2);
+	assert_int_equal(d.writers, 1);
+	assert_int_equal(d.deny_writers, 1);
+	assert_int_equal(d.before, 0);
+	d = denies_of(n, Q, &f);
+	assert_true(!d.guards && d.n == 1 && d.deny_writers == 1);
+	assert_int_equal(denies_of(n, S, NULL).n, 0);
+	nfs4r_core_count_locks(n->s[P].core, &counts);
+	assert_int_equal(counts.guarded, 1);
+	assert_int_equal(counts.denying, 0);
+	nfs4r_core_count_locks(n->s[Q].core, &counts);
+	assert_int_equal(counts.guarded, 0);
+	assert_int_equal(counts.denying, 1);
+	net_crash(n, Q);
+	net_restart(n, Q, true);
+	net_run(n, 3000);
+	d = denies_of(n, P, &f);
+	assert_true(d.before == 1 && d.deny_writers == 1); /* its client may ask for it again */
+	net_free(n);
+}
+
 static void opens_exclude_each_other_at_all_servers(void **state)
 {
 	struct net *n = begin("f", 60000);
@@ -447,6 +511,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(opens_exclude_each_other_at_all_servers),
+		cmocka_unit_test(a_report_names_who_denies_and_who_has_it_open),
 		cmocka_unit_test(an_open_that_denies_nothing_costs_no_message),
 		cmocka_unit_test(the_last_deny_ends_the_guard),
 		cmocka_unit_test(an_open_and_a_deny_at_once),

@@ -187,6 +187,7 @@ static void open_gap(struct nfs4r_core *c, struct gap_claim *g)
 	c->locks.ngaps += !g->open;
 	g->won = g->open = g->past = true;
 	g->since = c->log.logs[c->self].received;
+	g->since_ms = c->now ? c->now : 1;
 	g->round = ++c->locks.gap_round;
 	g->listed = 0;
 	g->known_by = NFS4R_BIT(c->self);
@@ -433,6 +434,11 @@ static nfs4r_servers awaited(const struct nfs4r_core *c)
 	return set;
 }
 
+nfs4r_servers locks_gap_awaits_clients(const struct nfs4r_core *c)
+{
+	return awaited(c);
+}
+
 static void ask(struct nfs4r_core *c, nfs4r_servers lists, nfs4r_servers clients)
 {
 	nfs4r_servers to = (lists | clients) & c->view.adopted.members & ~NFS4R_BIT(c->self);
@@ -464,6 +470,28 @@ static nfs4r_servers to_list(const struct nfs4r_core *c, const struct gap_claim 
 	if (FAULT(F_LOCK_HEARD_ONLY) && quorum_is_majority(c, g->listed))
 		return 0;
 	return set;
+}
+
+nfs4r_servers locks_gap_awaits_lists(const struct nfs4r_core *c, const struct gap_claim *g)
+{
+	return to_list(c, g);
+}
+
+bool locks_gap_covers(struct nfs4r_core *c, const struct gap_claim *gap, const struct nfs4r_oid *oid)
+{
+	struct gap_claim *g;
+	struct walk w;
+	struct ctl *k;
+
+	EACH_COVER(c, oid, g, w, k)
+	if (g == gap)
+		return true;
+	return false;
+}
+
+uint32_t locks_gap_controls(const struct nfs4r_core *c, const struct gap_claim *g, struct nfs4r_control *out)
+{
+	return controls_of(c, g, out);
 }
 
 /* All rows that were older than a gap which is over are in tables now: what is read of one later is newer, or of a file that came from elsewhere. */

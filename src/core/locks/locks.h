@@ -60,6 +60,7 @@ uint32_t locks_sweep(struct nfs4r_core *c, struct nfs4r_oid *out, uint32_t max);
 
 /* gap.c: what an authority that has no table may not do, for whom it waits, and when that is over */
 bool locks_in_gap(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* under control of this server, closing or not */
+bool locks_row_is_past(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn written); /* ... which is of that own entry, 0: of any other: it is older than the table that was lost */
 void locks_gap_started(struct nfs4r_core *c);
 void locks_gap_timers(struct nfs4r_core *c);
 void locks_gap_goes_on(struct nfs4r_core *c); /* what gaps wait for may have come */
@@ -72,6 +73,12 @@ void locks_gap_won(struct nfs4r_core *c, struct claim *cl);
 void locks_gap_on_question(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void locks_gap_on_list(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void locks_gap_on_over(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+
+/* For reports: whose lists it waits for, and (of all gaps) servers whose clients are awaited; what it covers. @out: NFS4R_CLAIM_CONTROLS_MAX */
+nfs4r_servers locks_gap_awaits_lists(const struct nfs4r_core *c, const struct gap_claim *g);
+nfs4r_servers locks_gap_awaits_clients(const struct nfs4r_core *c);
+bool locks_gap_covers(struct nfs4r_core *c, const struct gap_claim *gap, const struct nfs4r_oid *oid);
+uint32_t locks_gap_controls(const struct nfs4r_core *c, const struct gap_claim *g, struct nfs4r_control *out);
 
 /* gap_rows.c: what others controlled when their logs ended */
 bool locks_gap_restored(struct nfs4r_core *c, const struct gap_row *row); /* false: it makes no sense */

@@ -46,7 +46,6 @@ bool locks_is_lost(const struct nfs4r_core *c, nfs4r_server_id holder, const str
 
 /* gap.c */
 bool locks_gap_any(const struct nfs4r_core *c);
-bool locks_row_is_past(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn written); /* ... which is of that own entry, 0: of any other: it is older than the table that was lost */
 bool locks_gap_allows(struct nfs4r_core *c, const struct nfs4r_op *op, nfs4r_server_id holder);
 void locks_gap_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* out of what is in a gap */
 void locks_gap_released(struct nfs4r_core *c, const struct claim *cl);

@@ -115,6 +115,7 @@ struct gap_claim { /* gap.c: an own claim that has, or had, a gap in this start,
 	bool past; /* it was open: rows of its files do not count that are older than that */
 	bool rows; /* other servers may have noted gaps of what it covers */
 	nfs4r_lsn since; /* end of the own log when it was opened */
+	uint64_t since_ms; /* when that was */
 	uint64_t round; /* lists from this one on count */
 	nfs4r_servers listed; /* members whose lists were taken in */
 	nfs4r_servers known_by; /* members that know that it is over */

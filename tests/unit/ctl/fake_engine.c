@@ -83,7 +83,29 @@ bool nfs4r_store_failed(const struct nfs4r_store *s)
 
 uint32_t nfs4r_store_locks(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_file_lock *out, uint32_t max)
 {
-	return 0;
+	const struct fake *f = of(s);
+
+	if (!nfs4r_oid_eq(oid, &f->row_of))
+		return 0;
+	memcpy(out, f->row, (f->nrow < max ? f->nrow : max) * sizeof(out[0]));
+	return f->nrow;
+}
+
+bool nfs4r_store_next_locked(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out)
+{
+	const struct fake *f = of(s);
+
+	if (!f->nrow || nfs4r_oid_cmp(after, &f->row_of) >= 0)
+		return false;
+	*out = f->row_of;
+	return true;
+}
+
+nfs4r_server_id nfs4r_read_server(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	const struct fake *f = of(eng->core);
+
+	return f->decides && !(f->nrow && nfs4r_oid_eq(oid, &f->row_of)) ? f->decides : eng->cfg.rpc.self;
 }
 
 uint32_t nfs4r_store_readdir(struct nfs4r_store *s, const struct nfs4r_oid *dir, uint64_t after, struct nfs4r_dirent *out, uint32_t max)
@@ -357,7 +379,36 @@ void nfs4r_core_each_lock(const struct nfs4r_core *c, const struct nfs4r_oid *oi
 
 void nfs4r_core_count_locks(const struct nfs4r_core *c, struct nfs4r_lock_counts *out)
 {
-	*out = (struct nfs4r_lock_counts){ .ranges = of(c)->ndecided };
+	const struct fake *f = of(c);
+
+	*out = (struct nfs4r_lock_counts){ .ranges = f->ndecided, .denying = f->ndenies, .guarded = f->ndenies > 0, .gaps = f->gap.depth > 0, .gap_since_ms = f->gap.depth ? 1 : 0, .reclaiming = f->gap.depth > 0, .reclaim_until_ms = UINT64_MAX / 2 };
+}
+
+enum nfs4r_lock_source nfs4r_core_lock_source(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	const struct fake *f = of(c);
+
+	for (uint32_t i = 0; i < f->ndecided; i++)
+		if (nfs4r_oid_eq(oid, &f->decided[i].oid))
+			return NFS4R_LOCKS_FROM_TABLE;
+	return f->gap.depth && nfs4r_oid_eq(oid, &f->gap.oid) ? NFS4R_LOCKS_UNKNOWN : NFS4R_LOCKS_FROM_ROW;
+}
+
+void nfs4r_core_each_deny(const struct nfs4r_core *c, const struct nfs4r_oid *oid, bool (*fn)(void *arg, const struct nfs4r_core_deny *i), void *arg)
+{
+	const struct fake *f = of(c);
+
+	for (uint32_t i = 0; i < f->ndenies; i++)
+		if (!oid || nfs4r_oid_eq(oid, &f->denies[i].oid))
+			fn(arg, &f->denies[i]);
+}
+
+void nfs4r_core_each_gap(const struct nfs4r_core *c, const struct nfs4r_oid *oid, bool (*fn)(void *arg, const struct nfs4r_core_gap *i), void *arg)
+{
+	const struct fake *f = of(c);
+
+	if (f->gap.depth && (!oid || nfs4r_oid_eq(oid, &f->gap.oid)))
+		fn(arg, &(struct nfs4r_core_gap){ .controls = &f->gap, .ncontrols = 1, .since_ms = 1, .lists = f->gap_lists, .clients = f->gap_clients, .until_ms = f->gap_until_ms });
 }
 
 void nfs4r_clients(struct nfs4r_engine *eng, nfs4r_server_id server, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg)

@@ -35,6 +35,15 @@ struct fake {
 	bool locks_shared; /* they hold at all servers */
 	struct nfs4r_core_lock decided[FAKE_LOCKS]; /* what the core knows then */
 	uint32_t ndecided;
+	struct nfs4r_file_lock row[FAKE_LOCKS]; /* of the file row_of; nobody controls it */
+	struct nfs4r_oid row_of;
+	uint32_t nrow;
+	nfs4r_server_id decides; /* about all files that have no table here, and no row; 0: this one */
+	struct nfs4r_core_deny denies[FAKE_LOCKS];
+	uint32_t ndenies;
+	struct nfs4r_control gap; /* depth 0: none */
+	nfs4r_servers gap_lists, gap_clients;
+	uint64_t gap_until_ms[NFS4R_SERVERS_MAX + 1];
 	struct nfs4r_client_entry clients[FAKE_LOCKS];
 	uint32_t nclients;
 	struct fake_object obj[FAKE_OBJECTS];

@@ -472,6 +472,111 @@ static void locks_of_all_servers_are_named_by_their_lists_of_clients(void **stat
 	json_decref(a);
 }
 
+/* Nobody controls one file: its row has the locks of all servers' clients. Server 3 controls the other one: only this server's are known. */
+static void locks_of_files_without_a_table_here_come_from_the_row_or_are_another_servers(void **state)
+{
+	struct one *t = *state;
+	struct fake *f = t->f[0];
+	json_t *a, *row;
+
+	f->locks_shared = true;
+	engine_volume_follow(&f->eng);
+	f->row_of = f->obj[2].oid;
+	f->row[0] = (struct nfs4r_file_lock){ .lock = { .owner = { .client = { 7 } }, .type = NFS4R_LOCK_WRITE, .start = 10, .last = 19 }, .holder = 2 };
+	f->row[1] = (struct nfs4r_file_lock){ .lock = { .owner = { .client = { 8 } }, .type = NFS4R_LOCK_WRITE, .start = 30, .last = 39 }, .holder = 1 };
+	f->nrow = 2;
+	f->decides = 3;
+	f->locks[0] = (struct nfs4r_lock_info){ .oid = f->obj[2].oid, .lock = { .owner = { .client = { 8 } }, .type = NFS4R_LOCK_WRITE, .start = 10, .last = 10 }, .state = NFS4R_LOCK_WAITING };
+	f->locks[1] = (struct nfs4r_lock_info){ .oid = f->obj[2].oid, .lock = { .owner = { .client = { 8 } }, .type = NFS4R_LOCK_WRITE, .start = 30, .last = 39 }, .state = NFS4R_LOCK_SET, .age_ms = 2000 };
+	f->nlocks = 2;
+	f->clients[0] = (struct nfs4r_client_entry){ .server = 2, .client = { .id = { 7 }, .name = "rome", .address = "10.0.2.2" } };
+	f->nclients = 1;
+	a = ask_of(t, "locks", "/etc/passwd");
+	assert_string_equal(type_of(a, "decided_by"), "null");
+	assert_int_equal(get_num(a, "total"), 3);
+	row = json_array_get(json_object_get(a, "locks"), 0);
+	assert_string_equal(get_text(row, "state"), "held");
+	assert_string_equal(get_text(row, "client"), "rome");
+	assert_int_equal(get_num(row, "server"), 2);
+	assert_string_equal(type_of(row, "age_ms"), "null");
+	assert_string_equal(type_of(row, "decided_by"), "null");
+	row = json_array_get(json_object_get(a, "locks"), 1);
+	assert_string_equal(get_text(row, "state"), "held");
+	assert_int_equal(get_num(row, "start"), 30);
+	assert_int_equal(get_num(row, "server"), 1);
+	assert_int_equal(get_num(row, "age_ms"), 2000);
+	row = json_array_get(json_object_get(a, "locks"), 2);
+	assert_string_equal(get_text(row, "state"), "waiting");
+	json_decref(a);
+	a = ask(t, "locks");
+	assert_int_equal(get_num(a, "total"), 3);
+	json_decref(a);
+	f->gap = (struct nfs4r_control){ f->obj[2].oid, NFS4R_SHALLOW }; /* its row is of the past */
+	a = ask(t, "locks");
+	assert_int_equal(get_num(a, "total"), 2);
+	json_decref(a);
+	f->gap.depth = 0;
+	f->nrow = 0;
+	a = ask_of(t, "locks", "/etc/passwd");
+	assert_int_equal(get_num(a, "decided_by"), 3);
+	assert_int_equal(get_num(a, "total"), 2);
+	assert_int_equal(get_num(json_array_get(json_object_get(a, "locks"), 0), "decided_by"), 3);
+	json_decref(a);
+}
+
+static void opens_that_deny_and_graces_are_named(void **state)
+{
+	struct one *t = *state;
+	struct fake *f = t->f[0];
+	json_t *a, *row, *of;
+
+	f->locks_shared = true;
+	engine_volume_follow(&f->eng);
+	f->denies[0] = (struct nfs4r_core_deny){ .oid = f->obj[2].oid, .server = 1, .opens = { .readers = 1, .writers = 1, .deny_writers = 1 }, .guards = true };
+	f->denies[1] = (struct nfs4r_core_deny){ .oid = f->obj[2].oid, .server = 2, .opens = { .readers = 3 }, .guards = true, .until_ms = 1 };
+	f->ndenies = 2;
+	f->gap = (struct nfs4r_control){ f->obj[1].oid, NFS4R_DEEP };
+	f->gap_lists = NFS4R_BIT(2);
+	f->gap_clients = NFS4R_BIT(1) | NFS4R_BIT(3);
+	f->gap_until_ms[3] = UINT64_MAX / 2;
+	a = ask(t, "locks");
+	assert_int_equal(get_num(a, "total"), 0);
+	assert_int_equal(get_num(a, "total_shares"), 2);
+	row = json_array_get(json_object_get(a, "shares"), 0);
+	assert_string_equal(get_text(row, "path"), "/etc/passwd");
+	assert_int_equal(get_num(row, "writers"), 1);
+	assert_int_equal(get_num(row, "deny_write"), 1);
+	assert_int_equal(get_num(row, "deny_read"), 0);
+	assert_int_equal(get_num(row, "decided_by"), 1);
+	assert_string_equal(type_of(row, "reclaim_ms"), "null");
+	assert_string_equal(type_of(json_array_get(json_object_get(a, "shares"), 1), "reclaim_ms"), "integer");
+	assert_int_equal(get_num(a, "total_graces"), 1);
+	row = json_array_get(json_object_get(a, "graces"), 0);
+	assert_string_equal(get_text(row, "path"), "/etc");
+	assert_true(json_is_true(json_object_get(row, "below")));
+	assert_true(get_num(row, "age_ms") > 0);
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(row, "servers"), 0)), 2);
+	of = json_object_get(row, "clients_of");
+	assert_int_equal(json_array_size(of), 2);
+	assert_int_equal(get_num(json_array_get(of, 0), "server"), 1);
+	assert_string_equal(type_of(json_array_get(of, 0), "left_ms"), "null");
+	assert_int_equal(get_num(json_array_get(of, 1), "server"), 3);
+	assert_true(get_num(json_array_get(of, 1), "left_ms") > 0);
+	json_decref(a);
+	a = ask_of(t, "locks", "/etc/passwd");
+	assert_int_equal(get_num(a, "total_shares"), 2);
+	assert_int_equal(get_num(a, "total_graces"), 0);
+	json_decref(a);
+	a = ask(t, "status");
+	row = json_object_get(a, "locks");
+	assert_int_equal(get_num(json_object_get(row, "shares"), "denying"), 2);
+	assert_int_equal(get_num(json_object_get(row, "graces"), "objects"), 1);
+	assert_true(get_num(json_object_get(row, "graces"), "age_ms") > 0);
+	assert_int_equal(get_num(json_object_get(row, "reclaiming"), "clients"), 1);
+	assert_int_equal(get_num(json_object_get(row, "room"), "free"), get_num(row, "max"));
+	json_decref(a);
+}
+
 static void locks_of_one_file_and_no_more_than_an_answer_takes(void **state)
 {
 	struct one *t = *state;
@@ -537,6 +642,8 @@ int main(void)
 		T(operations_tell_what_they_wait_for),
 		T(locks_are_named_by_path_and_client),
 		T(locks_of_all_servers_are_named_by_their_lists_of_clients),
+		T(locks_of_files_without_a_table_here_come_from_the_row_or_are_another_servers),
+		T(opens_that_deny_and_graces_are_named),
 		T(locks_of_one_file_and_no_more_than_an_answer_takes),
 		T(stats_are_counters_and_latencies),
 	};

@@ -175,6 +175,62 @@ static void locks_say_who_has_them(void **state)
 	text = locks("{\"locks\":[]}");
 	assert_string_equal(text, "no locks of this server's clients\n");
 	free(text);
+	text = locks("{\"server\":1,\"locks\":[],\"shares\":[],\"graces\":[],\"decided_by\":3}");
+	assert_string_equal(text, "no locks that this server knows of\nserver 3 decides about this file, and knows the locks of other servers' clients: ask there\n");
+	free(text);
+}
+
+static void locks_of_all_servers_with_opens_that_deny_and_graces(void **state)
+{
+	char *text = locks("{\"server\":1,\"total\":2,\"locks\":["
+			   "{\"oid\":\"1.1.5\",\"path\":\"/db\",\"state\":\"held\",\"type\":\"write\",\"start\":0,\"length\":null,\"age_ms\":null,\"client\":\"rome\",\"address\":\"10.0.2.2\",\"server\":2,\"decided_by\":null},"
+			   "{\"oid\":\"1.1.6\",\"path\":\"/mail\",\"state\":\"held\",\"type\":\"read\",\"start\":0,\"length\":1,\"age_ms\":1000,\"client\":\"paris\",\"address\":\"10.0.1.2\",\"server\":1,\"decided_by\":3}],"
+			   "\"shares\":[{\"path\":\"/doc\",\"server\":1,\"readers\":1,\"writers\":1,\"deny_read\":0,\"deny_write\":1,\"reclaim_ms\":null},"
+			   "{\"path\":\"/doc\",\"server\":2,\"readers\":1,\"writers\":0,\"deny_read\":0,\"deny_write\":0,\"reclaim_ms\":4000}],\"total_shares\":2,"
+			   "\"graces\":[{\"path\":\"/home\",\"below\":true,\"age_ms\":12000,\"servers\":[2],\"clients_of\":[{\"server\":1,\"left_ms\":null},{\"server\":3,\"left_ms\":40000}]},"
+			   "{\"path\":\"/f\",\"below\":false,\"age_ms\":1000,\"servers\":[],\"clients_of\":[]}],\"total_graces\":3}");
+
+	assert_string_equal(text, "STATE  TYPE   BYTES   SINCE  SERVER  ADDRESS   CLIENT  PATH\n"
+				  "held   write  all     -      2       10.0.2.2  rome    /db\n"
+				  "held   read   0 to 0  1 s    1       10.0.1.2  paris   /mail\n"
+				  "server 3 decides about some of these files, and knows the locks of other servers' clients: ask there\n"
+				  "\nopens of files of which one denies others something:\n"
+				  "SERVER  OPENS            DENIED BY        UNTIL  PATH\n"
+				  "1       1 read, 1 write  0 read, 1 write  -      /doc\n"
+				  "2       1 read, 0 write  -                4 s    /doc\n"
+				  "\ngrace: no new lock is granted until the locks of before are known again:\n"
+				  "SINCE  WAITS FOR                                                               PATH\n"
+				  "12 s   server 2, clients of server 1, clients of server 3 (40 s more at most)  /home and all below\n"
+				  "1 s    -                                                                       /f\n"
+				  "showing 2 of 3 objects\n");
+	free(text);
+}
+
+static void status_counts_locks_of_all_servers(void **state)
+{
+	json_t *l = json_loads("{\"files\":1,\"held\":2,\"waiting\":0,\"max\":1000,\"decided_here\":{\"files\":2,\"held\":3,\"waiting\":1},\"shares\":{\"denying\":1,\"files_decided_here\":2},"
+			       "\"graces\":{\"objects\":1,\"age_ms\":12000,\"servers\":[],\"clients_of\":[{\"server\":1,\"left_ms\":3000}]},\"reclaiming\":{\"clients\":4,\"left_ms\":3000}}",
+			       0, NULL),
+	       *none = json_loads("{\"files\":0,\"held\":0,\"waiting\":0,\"max\":1000,\"decided_here\":{\"files\":0,\"held\":0,\"waiting\":0},\"shares\":{\"denying\":0,\"files_decided_here\":0},"
+				  "\"graces\":{\"objects\":0,\"age_ms\":0,\"servers\":[],\"clients_of\":[]},\"reclaiming\":{\"clients\":0,\"left_ms\":null}}",
+				  0, NULL);
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	show_lock_counts(none, out);
+	fflush(out);
+	assert_int_equal(len, 0);
+	show_lock_counts(l, out);
+	fclose(out);
+	assert_string_equal(text, "locks       2 of this server's clients in 1 file, and 0 that wait (at most 1000)\n"
+				  "decided     3 of all servers' clients in 2 files that this server controls, and 1 that wait\n"
+				  "denied      1 open of this server's clients that denies others something; this server controls 2 files with such opens\n"
+				  "grace       no new locks under 1 object that this server controls, for 12 s; waits for clients of server 1 (3 s more at most)\n"
+				  "reclaims    4 of this server's clients may ask for the locks that they had before, for at most 3 s\n");
+	free(text);
+	json_decref(l);
+	json_decref(none);
 }
 
 static void stats_in_groups_and_drawn(void **state)
@@ -253,6 +309,10 @@ static void each_cause_is_named_and_ends_with_one(void **state)
 		{ "space.servers.0.store.free", "0", "low_store", "server 2 has 0.0 % of the file system of Store free" },
 		{ "retention.warning", "\"server 3 has been away\"", "retention", "server 3 has been away" },
 		{ "import.warning", "\"the import skipped 12 objects\"", "import", "the import skipped 12 objects" },
+		{ "locks.room", "{\"free\":99,\"total\":1000}", "lock_room", "9.9 % of Lock_Max is left for locks of this server's clients: `nfs4rctl locks` lists them" },
+		{ "locks.room", "{\"free\":100,\"total\":1000}", NULL, NULL },
+		{ "locks.graces.age_ms", "30001", "lock_grace", "no new locks are granted under what this server controls, for 30 s: `nfs4rctl locks` lists the files, and the servers it waits for" },
+		{ "locks.graces.age_ms", "29999", NULL, NULL },
 		{ "out_of_band.strays", "2", "strays", "2 foreign files or directories lie in .nfs4r-hold of the exported directory: inspect them, then remove them" },
 		{ "conflicts.saved", "1", "conflicts", "1 sets of undone updates are saved under Conflicts: inspect them, then remove them" },
 		{ "conflicts.saved", "0", NULL, NULL },
@@ -360,6 +420,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_left_out_is_said),
 		cmocka_unit_test(answers_of_an_older_server),
 		cmocka_unit_test(locks_say_who_has_them),
+		cmocka_unit_test(locks_of_all_servers_with_opens_that_deny_and_graces),
+		cmocka_unit_test(status_counts_locks_of_all_servers),
 		cmocka_unit_test(stats_in_groups_and_drawn),
 		cmocka_unit_test(status_with_servers_outside_the_view),
 		cmocka_unit_test(each_cause_is_named_and_ends_with_one),
