@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/counted.h"
+#include "bench/nothing.h"
 #include "bench/solo.h" /* MUST, mono_ns */
 #include "engine/engine_int.h"
 #include "lib/ports.h"
@@ -38,134 +40,11 @@
 
 static struct site {
 	int id;
+	struct bench_nothing fs;
 	struct nfs4r_engine *eng;
-	_Atomic uint64_t handles;
 } sites[SITES + 1];
 static char dir[64];
 static _Atomic uint64_t made, behind, held;
-
-/* ---- malloc, as the linker lets our libraries see it (--wrap) -------------------------------- */
-
-static _Atomic int64_t in_use;
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-void __real_free(void *p);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-char *__wrap_strdup(const char *s);
-char *__wrap_strndup(const char *s, size_t n);
-void __wrap_free(void *p);
-
-static void *counted(void *p)
-{
-	in_use += (int64_t)malloc_usable_size(p);
-	return p;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return counted(__real_malloc(n));
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return counted(__real_calloc(n, size));
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	int64_t before = (int64_t)malloc_usable_size(p);
-	void *q = __real_realloc(p, n);
-
-	if (q)
-		in_use -= before;
-	return counted(q);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return counted(__real_strdup(s));
-}
-
-char *__wrap_strndup(const char *s, size_t n)
-{
-	return counted(__real_strndup(s, n));
-}
-
-void __wrap_free(void *p)
-{
-	in_use -= (int64_t)malloc_usable_size(p);
-	__real_free(p);
-}
-
-/* ---- a file system that keeps nothing ------------------------------------------------ */
-
-static enum nfs4r_status handle(uint64_t n, struct nfs4r_lhandle *out)
-{
-	out->len = sizeof(n);
-	memcpy(out->b, &n, sizeof(n));
-	return NFS4R_OK;
-}
-
-static enum nfs4r_status n_root(void *ctx, struct nfs4r_lhandle *out)
-{
-	return handle(1, out);
-}
-
-static enum nfs4r_status n_lookup(void *ctx, const struct nfs4r_lhandle *d, const char *name, struct nfs4r_lhandle *out)
-{
-	return NFS4R_NOENT;
-}
-
-static void post_of(const struct nfs4r_attrs *a, struct nfs4r_attrs *post)
-{
-	memset(post, 0, sizeof(*post));
-	post->mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_SIZE | NFS4R_ATTR_ATIME | NFS4R_ATTR_NLINK;
-	post->type = a ? a->type : NFS4R_TYPE_DIR;
-	post->mode = a ? a->mode : 0755;
-	post->atime = a ? a->atime : 0;
-	post->nlink = 1;
-}
-
-static enum nfs4r_status n_create(void *ctx, const struct nfs4r_lhandle *d, const char *name, const struct nfs4r_attrs *attrs,
-				  const char *linktext, const struct nfs4r_cred *cred, struct nfs4r_lhandle *out, struct nfs4r_attrs *post)
-{
-	struct site *s = ctx;
-
-	post_of(attrs, post);
-	return handle(2 + s->handles++, out);
-}
-
-static enum nfs4r_status n_setattr(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_attrs *attrs,
-				   const struct nfs4r_cred *cred, struct nfs4r_attrs *post)
-{
-	if (post)
-		post_of(attrs, post);
-	return NFS4R_OK;
-}
-
-static enum nfs4r_status n_getattr(void *ctx, const struct nfs4r_lhandle *obj, struct nfs4r_attrs *out)
-{
-	post_of(NULL, out);
-	return NFS4R_OK;
-}
-
-static enum nfs4r_status n_readdir(void *ctx, const struct nfs4r_lhandle *d, bool (*fn)(void *arg, const char *name), void *arg)
-{
-	return NFS4R_OK;
-}
-
-static int n_sync_all(void *ctx)
-{
-	return 0;
-}
-
-static const struct nfs4r_lops nothing = { .root = n_root, .lookup = n_lookup, .create = n_create, .setattr = n_setattr, .getattr = n_getattr, .readdir = n_readdir, .sync_all = n_sync_all };
 
 /* ---- three servers ----------------------------------------------------------------------- */
 
@@ -181,6 +60,7 @@ static void start(struct site *s, int id, uint16_t port)
 	char why[NFS4R_WHY] = "";
 
 	s->id = id;
+	s->fs.handles = 0;
 	nfs4r_config_init(&cfg);
 	snprintf(cfg.volume_name, sizeof(cfg.volume_name), "data");
 	snprintf(cfg.store_dir, sizeof(cfg.store_dir), "%s/store%d", dir, id);
@@ -198,7 +78,7 @@ static void start(struct site *s, int id, uint16_t port)
 		snprintf(e->host, sizeof(e->host), "127.0.0.%d", i);
 		e->port = port;
 	}
-	if (nfs4r_engine_start(&cfg, &nothing, s, log_line, s, &s->eng, why) != NFS4R_OK) {
+	if (nfs4r_engine_start(&cfg, &bench_nothing, &s->fs, log_line, s, &s->eng, why) != NFS4R_OK) {
 		fprintf(stderr, "server %d does not start: %s\n", id, why);
 		exit(1);
 	}
@@ -279,7 +159,7 @@ static void look(struct usage *u)
 	struct mallinfo2 m = mallinfo2();
 
 	memset(u, 0, sizeof(*u));
-	u->used_kib = (long)(in_use / 1024);
+	u->used_kib = (long)(bench_in_use() / 1024);
 	u->heap_kib = (long)((m.uordblks + m.hblkhd) / 1024);
 	u->anon_kib = status_kib("RssAnon");
 	u->file_kib = status_kib("RssFile");

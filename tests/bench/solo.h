@@ -19,7 +19,7 @@ struct solo {
 	bool timing;
 	uint64_t ns; /* spent in timed steps */
 	/* what the last step said */
-	uint32_t sent[32]; /* messages by type */
+	uint32_t sent[64]; /* messages by type */
 	uint32_t ndone, nexecute, ncheckpoint;
 	enum nfs4r_status status; /* of the last operation that ended */
 	struct nfs4r_pid proposed; /* pid of the last PROPOSE */
