@@ -465,9 +465,9 @@ static void add_counts(struct nfs4r_engine *eng, json_t *out)
 	pthread_mutex_unlock(&eng->lock);
 	for (uint32_t i = 0; i < g.n; i++)
 		lists |= g.v[i].lists;
-	json_object_set_new(out, "decided_here", json_pack("{s:o, s:o, s:o}", "files", admin_num(n.files), "held", admin_num(n.ranges), "waiting", admin_num(n.waiting)));
+	json_object_set_new(out, "decided_here", json_pack("{s:o, s:o, s:o, s:o}", "files", admin_num(n.files), "held", admin_num(n.ranges), "waiting", admin_num(n.waiting), "gaps", admin_num(n.gaps)));
 	json_object_set_new(out, "shares", json_pack("{s:o, s:o}", "denying", admin_num(n.denying), "files_decided_here", admin_num(n.guarded)));
-	json_object_set_new(out, "graces", json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "claims", admin_num(n.gaps), "objects", admin_num(g.total), "age_ms", admin_num(n.gap_since_ms ? now - n.gap_since_ms : 0), "servers", admin_server_list(lists), "clients_of", clients_json(&g, now), "noted", admin_num(n.noted)));
+	json_object_set_new(out, "graces", json_pack("{s:o, s:o, s:o, s:o, s:o}", "objects", admin_num(g.total), "age_ms", admin_num(n.gap_since_ms ? now - n.gap_since_ms : 0), "servers", admin_server_list(lists), "clients_of", clients_json(&g, now), "noted", admin_num(n.noted)));
 	json_object_set_new(out, "reclaiming", json_pack("{s:o, s:o}", "clients", admin_num(n.reclaiming), "left_ms", n.reclaim_until_ms > now ? admin_num(n.reclaim_until_ms - now) : json_null()));
 	free(g.v);
 }
