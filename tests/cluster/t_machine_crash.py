@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Machines that lose power under load: what was not synced is gone from their disks, of exported tree and store alike. Afterwards all
 are members, what clients were told is durable is there, files that stayed open hold every byte that their programs wrote, no closed version was seen
-and gone, and the copies are equal.
+and gone, what is counted and synced under a lock of all sites is exact, or its holder has heard EIO, and the copies are equal.
 
     t_machine_crash.py               a round with one machine and one with all
     ROUNDS=20 SEED=n t_machine_crash.py     by turns; ONLY=one|all: one kind
@@ -49,10 +49,11 @@ class Round:
 
     def run(self):
         b, rnd, top = self.b, self.rnd, f'/nfs{self.path}'
-        b.sh(1, f'mkdir -p {top}/open {top}/promises/site1 {top}/promises/site2 {top}/promises/site3')
+        b.sh(1, f'mkdir -p {top}/open {top}/locks {top}/promises/site1 {top}/promises/site2 {top}/promises/site3')
         open_files = past.OpenFiles(b, f'{top}/open', self.seed, SECONDS)
         work = past.History(b, f'{top}/history', self.seed, SECONDS, killed=b.sites)
         promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS, work.clocks)
+        locks = past.Locks(b, f'{top}/locks', self.seed, SECONDS, work.clocks, shared=True)
         try:
             time.sleep(rnd.uniform(1.5, 5.5))
             silent, away = rnd.random() < 0.3, rnd.choice([0.2, 2, 6])
@@ -66,14 +67,18 @@ class Round:
             self.judge('no errors', promises.end, tolerated=TOLERATED, machine=True)
             self.judge('close-to-open', work.judge, tolerated=TOLERATED)
             self.judge('open files', open_files.judge)
+            self.judge('no lock is lost elsewhere', locks.end, troubled=self.sites)
         finally:
             open_files.kill()
+            locks.kill()
             work.kill()
             promises.kill()
         self.judge('no control is left', b.no_controls, 30)
         self.judge('equal disks', trees.disks_equal, b, 15, self.path[1:])
         self.judge('verify', trees.verify, b, self.path)
         self.judge('promises', promises.judge, machine=True)
+        self.judge('what is counted', locks.judge)
+        self.judge('no lock is left', locks.none_left, 30)
         self.judge('equal trees through the clients', trees.clients_equal, b, top)
         self.judge('all servers alive', b.servers_alive)
         bed.expect(not self.bad, '\n'.join(self.bad) + '\nand ' + ', '.join(self.said))

@@ -24,7 +24,8 @@ from t_views import is_back, others, stop_process, wait_back
 MOUNT = '4.2,actimeo=0,lookupcache=none'
 # Unlike file systems: site 2 has XFS, site 3 an ext4 of small blocks with few inodes.
 XFS, FEW_INODES = 2, 3
-OPTIONS = ('--rtt', '40ms', '--lease', '15', '--grace', '8', '--images', '96M', '--disk', f'{XFS}=320M', '--fs', f'{XFS}=xfs',
+LEASE = 15
+OPTIONS = ('--rtt', '40ms', '--lease', str(LEASE), '--grace', '8', '--images', '96M', '--disk', f'{XFS}=320M', '--fs', f'{XFS}=xfs',
            '--fs', f'{FEW_INODES}=ext4:-b 1024 -N 6000', '--vers', MOUNT, '--set', 'Escalate_After=0')
 EACH = int(os.environ.get('EACH', 2))   # troubles in a round
 SECONDS = 3 + 3 * EACH      # of load in a round
@@ -198,6 +199,7 @@ class Round:
         trees.disks_equal(b, 30, self.path[1:])
         trees.verify(b, self.path)
         kept, counted = promises.judge(), locks.judge()
+        locks.none_left(LEASE + 15)     # the server looks for ended leases every 10 s
         if self.rnd.random() < 0.4: # equal disks and true promises are most of it
             trees.clients_equal(b, top)
         b.servers_alive()

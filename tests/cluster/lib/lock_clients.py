@@ -117,26 +117,11 @@ def bed_for(part, *options, clients=3, rtt='40ms', vers='4.2'):
     try:
         if part != 'sites' and not bed.STOCK:
             bed.everywhere(lambda site: mount_first(b, site, vers), b.clients)
-        if part == 'sites' and not bed.STOCK:
-            finish_upgrade(b)
         b.clocks = bed.everywhere(b.clock, b.clients)
     except BaseException:
         b.down()
         raise
     return b
-
-
-def finish_upgrade(b):
-    """Servers that are built with -DNFS4R_LOCKS=ON speak protocol 10, and the volume has it when that is said. Others have nothing to finish."""
-    def may_finish():
-        return b.ask(1, 'status')['volume_settings']['may_finish']
-    highest = b.ask(1, 'status')['protocols']['highest']
-    if b.ask(1, 'status')['volume_settings']['protocol'] == highest:
-        return
-    bed.eventually(30, may_finish, 'the upgrade may not be finished')
-    r = b.ctl(1, 'upgrade', 'finish', '--yes')
-    bed.expect(r.returncode == 0, f'upgrade finish: {r.stdout}{r.stderr}')
-    bed.eventually(30, lambda: all(b.ask(s, 'status')['volume_settings']['protocol'] == highest for s in b.sites), 'not all servers follow')
 
 
 def mount_first(b, site, vers='4.2'):
@@ -156,6 +141,11 @@ def none_left(b, seconds=30):
         return 'stock: not asked'
 
     def left():
-        return {s: rows for s in b.sites if (rows := b.ask(s, 'locks')['locks'])}
+        found = {}
+        for s in b.sites:
+            rows, counts = b.ask(s, 'locks')['locks'], b.ask(s, 'status')['locks']
+            if rows or any(counts.get('decided_here', {}).get(what) for what in ('held', 'waiting', 'gaps')):
+                found[s] = {'locks': rows, 'counts': counts}
+        return found
     bed.eventually(seconds, lambda: not left(), lambda: f'locks are left: {json.dumps(left())[:3000]}', 0.5)
     return None

@@ -152,7 +152,7 @@ class Locks:
     def __init__(self, b, directory, seed, seconds, clocks, shared):
         self.b, self.directory, self.seconds, self.clocks, self.shared = b, directory, seconds, clocks, shared
         files = sorted({self.file(s) for s in b.sites})
-        b.sh(1, f'cd {directory} && mkdir -p {" ".join(map(os.path.dirname, files))} && touch {" ".join(files)}')
+        b.sh(1, f'cd {directory} && mkdir -p {" ".join(map(os.path.dirname, files))} && touch {" ".join(files)} && sync {" ".join(files)}')    # machines may lose power
         self.running = {s: b.start_py(s, 'lock_torture.py', f'{directory}/{os.path.dirname(self.file(s))}', str(s), str(self.PROCESSES), seed,
                                       str(time.time() + clocks[s][0]), str(seconds), 'trouble', timeout=seconds + 150) for s in b.sites}
 
@@ -195,6 +195,10 @@ class Locks:
         bad, n = lock_history.check(lock_history.of_the_dead(self.events, dead, final), idle=None, refusals=False, final=final)
         bed.expect(not bad, f'{len(bad)} violations of locks\n' + '\n'.join(bad[:8]))
         return f'{n["w ok"]} counted under locks' + (f', {lost} lost' if (lost := n['w lost'] + n['r lost']) else '')
+
+    def none_left(self, seconds):
+        """Also of clients that died: the lease of those has to end first."""
+        lock_clients.none_left(self.b, seconds)
 
     def kill(self):
         for p in self.running.values():
