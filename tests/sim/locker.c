@@ -126,6 +126,20 @@ static uint32_t meets(const struct locker *l, uint32_t o, const struct locker_ra
 	return CELLS;
 }
 
+/* The same, of what it cannot have lost by now. */
+static bool meets_for_sure(const struct locker *l, uint32_t o, const struct locker_range *r)
+{
+	const struct belief *b = &l->beliefs[r->file][o];
+	const struct person *p = &l->owners[o];
+
+	if (p->reserved.on && !p->reserved_gone && meet(&p->reserved.r, r))
+		return true;
+	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++)
+		if (!b->gone[c] && !b->loose[c] && conflict(b->type[c], r->type))
+			return true;
+	return false;
+}
+
 static const char *range_text(const struct locker_range *r, char out[64])
 {
 	int n = snprintf(out, 64, "%s f%u %llu..", r->type == LOCKER_WRITE ? "W" : "R", r->file, (unsigned long long)r->start);
@@ -259,6 +273,15 @@ static void push_aside(struct locker *l, uint32_t owner, const struct locker_ran
 	}
 }
 
+/* Not only what its owner cannot use now, and may have lost: to this one, perhaps. */
+static bool others_may_have(const struct locker *l, uint32_t owner, const struct locker_range *r)
+{
+	for (uint32_t o = 0; o < l->nowners; o++)
+		if (o != owner && meets(l, o, r) != CELLS && (can_use(l, o) || meets_for_sure(l, o, r)))
+			return true;
+	return false;
+}
+
 /* What @owner hears cannot be used: its server goes on after a stop, and says what it has heard before. So others may have it by now; and it may be lost. */
 static void is_late(struct locker *l, uint32_t owner, const struct locker_range *r)
 {
@@ -266,8 +289,11 @@ static void is_late(struct locker *l, uint32_t owner, const struct locker_range 
 
 	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++) {
 		mine->loose[c] = true;
-		for (uint32_t o = 0; o < l->nowners; o++)
-			mine->gone[c] |= o != owner && !l->beliefs[r->file][o].gone[c] && conflict(l->beliefs[r->file][o].type[c], r->type);
+		for (uint32_t o = 0; o < l->nowners; o++) {
+			const struct belief *b = &l->beliefs[r->file][o];
+
+			mine->gone[c] |= o != owner && !b->gone[c] && conflict(b->type[c], r->type) && (can_use(l, o) || !b->loose[c]);
+		}
 	}
 }
 
@@ -290,7 +316,7 @@ void locker_granted(struct locker *l, uint64_t now, uint32_t owner, const struct
 	struct belief *mine = &l->beliefs[r->file][owner];
 	struct person *p = &l->owners[owner];
 
-	if (can_use(l, owner))
+	if (can_use(l, owner) || !others_may_have(l, owner, r))
 		push_aside(l, owner, r, "is granted");
 	overtakes(l, owner);
 	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++) {
@@ -322,12 +348,13 @@ void locker_reclaimed(struct locker *l, uint64_t now, uint32_t owner, const stru
 void locker_reserved(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
 {
 	struct person *p = &l->owners[owner];
+	bool late = !can_use(l, owner) && others_may_have(l, owner, r);
 
-	if (can_use(l, owner))
+	if (!late)
 		push_aside(l, owner, r, "has reserved");
 	overtakes(l, owner);
 	p->wait.on = false;
-	p->reserved_gone = !can_use(l, owner) && believed(l, owner, r);
+	p->reserved_gone = late;
 	p->reserved = (struct asked){ true, *r, now };
 	touch(l, now, owner, r);
 }
@@ -430,7 +457,7 @@ void locker_tested(struct locker *l, uint32_t owner, bool is_free)
 	for (uint32_t i = 0; i < p->nseen && is_free && p->test.on; i++) {
 		const struct belief *b = &l->beliefs[r->file][p->seen[i].owner];
 
-		if (b->changes == p->seen[i].changes && meets(l, p->seen[i].owner, r) != CELLS)
+		if (b->changes == p->seen[i].changes && meets_for_sure(l, p->seen[i].owner, r))
 			finding(l, "owner %u at S%u hears that %s is free, and owner %u has had a lock there all the while", owner, p->server, range_text(r, text),
 				p->seen[i].owner);
 	}

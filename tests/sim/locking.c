@@ -1238,7 +1238,8 @@ static bool links_are_up(struct sim *s)
 {
 	for (nfs4r_server_id a = 1; a <= s->plan.servers; a++)
 		for (nfs4r_server_id b = a + 1; b <= s->plan.servers; b++)
-			if (!net_linked(s, a, b) || s->servers[a].peer_epoch[b] != s->servers[b].peer_epoch[a])
+			if (!net_linked(s, a, b) || s->servers[a].peer_epoch[b] != s->servers[b].peer_epoch[a] || s->now < s->mute[a][b] || s->now < s->mute[b][a] || s->servers[a].stopped ||
+			    s->servers[b].stopped)
 				return false;
 	return true;
 }
