@@ -65,7 +65,7 @@ bool c_op_request(struct nfs4r_codec *c, struct nfs4r_op *op)
 		return false;
 	return c_range(c, &op->xflags, NFS4R_XATTR_EITHER, NFS4R_XATTR_REPLACE) &&
 		c_bool(c, &op->stable) && c_bool(c, &op->under_open) &&
-		(!c_since(c, NFS4R_PROTOCOL_LOCKS) || (c_lock_request(c, op) && c_share_request(c, op))) && (!c_decoding(c) || c_shape(c, nfs4r_shape_of_request(op)));
+		(!c_since(c, NFS4R_PROTOCOL_LOCKS) || (c_u64(c, &op->view) && c_lock_request(c, op) && c_share_request(c, op))) && (!c_decoding(c) || c_shape(c, nfs4r_shape_of_request(op)));
 }
 
 bool c_op_answer(struct nfs4r_codec *c, struct nfs4r_op *op)

@@ -102,6 +102,7 @@ struct nfs4r_op {
 	struct nfs4r_request_id id;
 	uint64_t answered_below;
 	uint32_t generation; /* of the log of the server that is asked, as the origin knows it (log 5.6) */
+	uint64_t view; /* that the origin had adopted when it asked (locks 14); since protocol 10 */
 	uint64_t client; /* who asked, for recognising its retry after DELAY; local only, 0 = not known */
 	struct nfs4r_lock_request lock; /* LOCK to UNWAIT; of SHARE n, view and inc */
 	struct nfs4r_share_request share; /* SHARE */

@@ -257,7 +257,16 @@
 	X(F_UNGUARD_ANY, "locks 19", "a late word that a guard is over ends the next one")                                   \
 	X(F_SHARE_OLD_GRANT, "locks 19", "an open is granted by an authority that the next one has not heard of")            \
 	X(F_SHARE_ONCE, "locks 19", "a close that could not be delivered is forgotten")                                      \
-	X(F_SHARE_UNNUMBERED, "locks 19", "a late copy of a close or an open is carried out again")
+	X(F_SHARE_UNNUMBERED, "locks 19", "a late copy of a close or an open is carried out again")                          \
+	X(F_LOCK_LIST_OLDER, "locks 8", "what a list names does not count beside what its owner has reclaimed")              \
+	X(F_LOCK_LOST_WAITS, "locks 7", "what is reserved for a client stays so when it is gone")                            \
+	X(F_LOCK_ANSWER_KEPT, "locks 8", "a LOCK that comes again hears what it heard under a table that is lost")           \
+	X(F_LOCK_WAITS_ON, "locks 17", "who waits and hears that it is to ask again, and does not, waits on")                \
+	X(F_LAST_BEFORE_GAP, "locks 11", "what was kept for its gap is released with the end of the log that it closed at")  \
+	X(F_LOCK_GAP_ROWS, "locks 13", "nobody looks at the row of a file whose authority is gone")                          \
+	X(F_WRITE_OF_OUTSIDE, "locks 14", "a WRITE counts that was forwarded before its server was outside")                 \
+	X(F_LOCK_LIST_LOWERED, "locks 8", "a list names a write lock whose owner has asked for a read lock in its place")    \
+	X(F_CLIENT_GONE_SINCE, "locks 7", "a client hears that it is listed, although it was taken out of the list since")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

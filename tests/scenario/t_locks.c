@@ -368,6 +368,38 @@ static void waiters_move_with_control(void **state)
 	net_free(n);
 }
 
+/* Control was kept for those who wait. When nobody waits any more it ends as if it had never been so: not while it is used. */
+static void what_was_kept_for_waiters_stays_while_it_is_used(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+	uint64_t idle = n->cfg.idle_ms, were;
+
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 0, 0)), NFS4R_OK);
+	assert_int_equal(finish(n, wait_lock(n, P, &f, of(2, NFS4R_LOCK_WRITE, 0, 0))), NFS4R_BLOCKED);
+	net_run(n, idle / 2);
+	net_writers(n, P, &f, true);
+	net_writers(n, P, &f, false);
+	net_run(n, 5 * idle);
+	assert_true(acting(n, P, &f));
+	unlock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 0, 0));
+	assert_int_equal(finish(n, wait_lock(n, P, &f, of(2, NFS4R_LOCK_WRITE, 0, 0))), NFS4R_OK);
+	were = stats(n, P).elections;
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(try_lock(n, P, &f, of(3, NFS4R_LOCK_WRITE, 1, 1)), NFS4R_OK);
+		unlock(n, P, &f, of(3, NFS4R_LOCK_WRITE, 1, 1));
+		net_run(n, idle / 4);
+	}
+	assert_int_equal(stats(n, P).elections, were);
+	assert_int_equal(stats(n, P).reopened, 0);
+	unlock(n, P, &f, of(2, NFS4R_LOCK_WRITE, 0, 0));
+	net_run(n, 5 * idle);
+	assert_false(acting(n, P, &f));
+	net_quiet(n);
+	nothing_is_left(n);
+	net_free(n);
+}
+
 static void who_polls_hears_that_it_may_ask(void **state)
 {
 	struct net *n = begin("f");
@@ -759,6 +791,7 @@ int main(void)
 		cmocka_unit_test(who_does_not_fetch_its_lock_lets_others_go_first),
 		cmocka_unit_test(who_gave_up_keeps_nobody_out),
 		cmocka_unit_test(waiters_move_with_control),
+		cmocka_unit_test(what_was_kept_for_waiters_stays_while_it_is_used),
 		cmocka_unit_test(who_polls_hears_that_it_may_ask),
 		cmocka_unit_test(locks_survive_the_start_of_their_authority),
 		cmocka_unit_test(a_start_forgets_the_row_of_what_it_controls),

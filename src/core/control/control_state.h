@@ -134,6 +134,7 @@ struct own { /* what only the owner knows of a claim */
 	uint32_t users; /* operations that count on it and have not executed (control 5.5) */
 	uint32_t pins; /* operations executing under it */
 	nfs4r_lsn last, in;
+	bool kept; /* it would have been released, but for the gap that it is in */
 	nfs4r_lsn said; /* announced with this `last`; 0: before the start */
 	uint32_t depth; /* of the deepest of its controls */
 	uint64_t won_step;

@@ -19,6 +19,7 @@
 #include "core/control/control_int.h"
 
 static void close_soon(struct nfs4r_core *c, struct own *ow);
+static void stays_for_now(struct nfs4r_core *c, struct own *ow);
 
 /* There is a queue under it, and everybody who wants it can be served as it is (locks 20). */
 static bool is_awaited(struct nfs4r_core *c, const struct own *ow)
@@ -46,7 +47,7 @@ void control_release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, b
 		if (!k->claim->own || !own_is_acting(k->claim->own) || k->claim->n != 1 || k->depth != NFS4R_SHALLOW)
 			continue;
 		if (is_awaited(c, k->claim->own) && own_may_close(k->claim->own))
-			control_release_at(c, k->claim->own, c->now + c->cfg.idle_ms);
+			stays_for_now(c, k->claim->own);
 		else
 			close_soon(c, k->claim->own);
 	}
@@ -123,6 +124,18 @@ static void deep_plus_ends(struct nfs4r_core *c, const struct claim *cl)
 	for (uint32_t i = 0; i < cl->n; i++)
 		if (cl->ctl[i].depth == NFS4R_DEEP_PLUS)
 			c->dirty |= DIRTY_OPENS;
+}
+
+/* There is a queue under it. When that is empty it goes on while it is used, unless others want it. */
+static void stays_for_now(struct nfs4r_core *c, struct own *ow)
+{
+	if (own_is_forced(ow)) {
+		control_release_at(c, ow, c->now + c->cfg.idle_ms);
+		return;
+	}
+	control_release_no_end(c, ow);
+	control_claim_used(c, ow);
+	out_timer_at(c, control_idle_end(c, ow));
 }
 
 /* @ow is closing, and the release is waited for: its checkpoints are more urgent than others. */
@@ -388,6 +401,20 @@ static nfs4r_lsn safe_until(const struct nfs4r_core *c)
 	return quorum_stable_by_all(c, c->self); /* control 7.2, log 3.10 */
 }
 
+/*
+ * It was in a gap (locks 11). Another claim of what it controls, which went on then, may have been released meanwhile, with updates that members of now did not have: it is the last one, so it waits for those, too.
+ */
+static bool not_kept_now(struct nfs4r_core *c, struct own *ow)
+{
+	if (!ow->kept || FAULT(F_LAST_BEFORE_GAP))
+		return false;
+	ow->kept = false;
+	ow->last = c->log.logs[c->self].received;
+	DL_DELETE(c->control.closing, ow);
+	DL_APPEND(c->control.closing, ow);
+	return true;
+}
+
 /* Closing claims whose time has come. Asks for checkpoints where they wait for `stable`: of the servers that it returns, by POSITIONS. */
 nfs4r_servers control_release_run(struct nfs4r_core *c)
 {
@@ -398,7 +425,13 @@ nfs4r_servers control_release_run(struct nfs4r_core *c)
 	DL_FOREACH_SAFE(c->control.closing, ow, tmp) {
 		if ((ow->last > safe && !(FAULT(F_DROP_AT_ONCE) && own_is_deep_plus(ow))) || c->recovering)
 			break;
-		if (ow->pins || c->control_port.keeps(c, ow->claim))
+		if (ow->pins)
+			continue;
+		if (c->control_port.keeps(c, ow->claim)) {
+			ow->kept = true;
+			continue;
+		}
+		if (not_kept_now(c, ow) && ow->last > safe)
 			continue;
 		c->st.releases++;
 		state_hist_add(&c->st.release, c->now - ow->closing_ms);
@@ -604,7 +637,7 @@ static void time_over(struct nfs4r_core *c, struct own *ow)
 	uint64_t again;
 
 	if (is_awaited(c, ow)) {
-		control_release_at(c, ow, c->now + c->cfg.idle_ms);
+		stays_for_now(c, ow);
 		return;
 	}
 	if (own_is_forced(ow) && turned != (ow->demand == OWN_TURN_OVER))

@@ -356,6 +356,16 @@ static void carry_out(struct nfs4r_core *c, struct lock_file *f, struct lock_par
 	}
 }
 
+/* The table of that time may be lost (locks 8), and with it what was granted, or waited. One that polls was told to ask anew. */
+static bool is_still_so(struct nfs4r_core *c, struct lock_file *f, const struct lock_party *p, const struct nfs4r_op *op)
+{
+	if (op->type != NFS4R_OP_LOCK || FAULT(F_LOCK_ANSWER_KEPT))
+		return true;
+	if (p->status == NFS4R_OK)
+		return has_all(c, &op->lock.lock, &op->obj);
+	return p->status != NFS4R_BLOCKED || op->lock.wait == NFS4R_LOCK_POLL || wait_of(f, &op->lock.lock);
+}
+
 enum locks_outcome locks_request(struct nfs4r_core *c, struct nfs4r_op *op, nfs4r_server_id holder, uint64_t inc)
 {
 	struct lock_file *f = locks_file_get(c, &op->obj);
@@ -375,9 +385,11 @@ enum locks_outcome locks_request(struct nfs4r_core *c, struct nfs4r_op *op, nfs4
 	if (p->inc == inc && p->n && op->lock.n <= p->n && !FAULT(F_LOCK_UNNUMBERED)) {
 		if (op->lock.n < p->n)
 			return LOCKS_OLD;
-		op->status = p->status;
-		op->lock.was_granted = p->was_granted;
-		return LOCKS_DONE;
+		if (is_still_so(c, f, p, op)) {
+			op->status = p->status;
+			op->lock.was_granted = p->was_granted;
+			return LOCKS_DONE;
+		}
 	}
 	p->holder = holder;
 	p->inc = inc;

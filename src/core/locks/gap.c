@@ -160,8 +160,8 @@ static void take_row(struct nfs4r_core *c, nfs4r_server_id from, const struct nf
 	if (!f || locks_file_is_full(f))
 		return;
 	p = locks_party_get(c, &row->oid, &row->lock.lock.owner);
-	if (p->inc == inc && p->n > row->lock.n)
-		return; /* what was carried out here is newer */
+	if (p->inc == inc && p->n > row->lock.n && FAULT(F_LOCK_LIST_OLDER))
+		return;
 	p->holder = from;
 	p->inc = inc;
 	if (row->lock.n > p->n) {
@@ -171,12 +171,12 @@ static void take_row(struct nfs4r_core *c, nfs4r_server_id from, const struct nf
 	locks_set(c, f, &row->lock.lock, NFS4R_LOCK_TRY, NULL, NULL);
 }
 
-static void take_own(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
+static void take_own(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)
 {
 	struct nfs4r_core *c = arg;
 	struct nfs4r_file_lock_row row = { *oid, { .lock = *lock, .holder = c->self, .inc = c->cfg.peer_inc } };
 
-	if (state != NFS4R_LOCK_SET || !is_wanted(c, oid, c->self, c->locks.gap_round))
+	if (!is_wanted(c, oid, c->self, c->locks.gap_round))
 		return;
 	row.lock.n = locks_answered(c, oid, &lock->owner);
 	take_row(c, c->self, &row);
@@ -199,8 +199,7 @@ static void open_gap(struct nfs4r_core *c, struct gap_claim *g)
 static void list_own(struct nfs4r_core *c, struct gap_claim *g)
 {
 	locks_void(c);
-	if (c->locks.own)
-		nfs4r_locks_walk(c->locks.own, NULL, take_own, c);
+	locks_own_each(c, take_own, c);
 	g->listed |= NFS4R_BIT(c->self);
 }
 
@@ -209,6 +208,8 @@ void locks_gap_started(struct nfs4r_core *c)
 	struct claim *cl, *tmp;
 	struct gap_claim *g;
 
+	if (c->locks.gap_rows)
+		locks_sweep_soon(c);
 	if (FAULT(F_LOCK_NO_GAP))
 		return;
 	HASH_ITER(hh, c->control.claims, cl, tmp) {
@@ -689,13 +690,11 @@ static void next_piece(struct listing *l)
 	l->m->locks_list.rows = out_keep(l->c, NFS4R_LOCKS_LIST_ROWS * sizeof(struct nfs4r_file_lock_row));
 }
 
-static void list_lock(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
+static void list_lock(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)
 {
 	struct listing *l = arg;
 	struct nfs4r_core *c = l->c;
 
-	if (state != NFS4R_LOCK_SET)
-		return;
 	if (l->m->locks_list.n == NFS4R_LOCKS_LIST_ROWS) {
 		send_piece(l, false);
 		next_piece(l);
@@ -714,7 +713,7 @@ void locks_gap_on_question(struct nfs4r_core *c, nfs4r_server_id from, const str
 	if (!m->locks_of.only_clients && !FAULT(F_LOCK_ANSWER_AFTER_LIST) && !FAULT(F_LOCK_OLD_GRANT))
 		locks_void(c);
 	next_piece(&l);
-	if (c->locks.own && !m->locks_of.only_clients)
-		nfs4r_locks_walk(c->locks.own, NULL, list_lock, &l);
+	if (!m->locks_of.only_clients)
+		locks_own_each(c, list_lock, &l);
 	send_piece(&l, true);
 }

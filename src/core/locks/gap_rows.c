@@ -68,6 +68,7 @@ void locks_gap_note(struct nfs4r_core *c, const struct nfs4r_control *k, nfs4r_s
 	r->end = end;
 	row_gap(r, &p, false);
 	out_put(c, &p);
+	locks_sweep_soon(c);
 }
 
 /* Before its row goes. */
@@ -90,18 +91,29 @@ static bool covers(struct nfs4r_core *c, const struct nfs4r_control *k, const st
 	return k->depth >= NFS4R_DEEP && control_is_under(c, &r->oid, &k->oid);
 }
 
-/* In, or below, what @k controls, or above it. */
-static bool touches(struct nfs4r_core *c, const struct ctl *k)
+bool locks_gap_noted(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct gap_row *r;
 	struct walk w;
 
-	control_walk_begin(&w, &k->oid);
+	if (!c->locks.gap_rows)
+		return false;
+	control_walk_begin(&w, oid);
 	do {
 		r = find(c, &w.oid);
 		if (r && (!w.level || r->depth >= NFS4R_DEEP))
 			return true;
 	} while (control_walk_up(c, &w));
+	return false;
+}
+
+/* In, or below, what @k controls, or above it. */
+static bool touches(struct nfs4r_core *c, const struct ctl *k)
+{
+	struct gap_row *r;
+
+	if (locks_gap_noted(c, &k->oid))
+		return true;
 	for (r = k->depth >= NFS4R_DEEP ? c->locks.gap_rows : NULL; r; r = r->hh.next)
 		if (control_is_under(c, &r->oid, &k->oid))
 			return true;

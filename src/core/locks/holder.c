@@ -303,8 +303,12 @@ bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 	op->lock.lock.life = locks_life(c, &op->lock.lock.owner);
 	if (m)
 		op->lock.since_ms = m->since_ms;
-	if (r)
+	if (r) {
 		r->active_n = op->lock.n;
+		r->lowers = (struct nfs4r_lock){ .start = 0 };
+		if (op->type == NFS4R_OP_LOCK && op->lock.lock.type == NFS4R_LOCK_READ)
+			r->lowers = op->lock.lock;
+	}
 	return true;
 }
 
@@ -362,9 +366,10 @@ static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 		return;
 	}
 	if (st != NFS4R_OK && st != NFS4R_BLOCKED) {
-		if (m && op->lock.inc)
+		if (m && op->lock.inc) { /* its authority knows it by this number, or by the one before */
 			m->n = op->lock.n;
-		else if (op->lock.inc && st == NFS4R_DELAY && !op->lock.reclaim) /* what is not reclaimed goes with its life; else it was sent, and perhaps granted by who has let go of the file since */
+			m->ask |= st == NFS4R_DELAY && !m->polls && !m->ready;
+		} else if (op->lock.inc && st == NFS4R_DELAY && !op->lock.reclaim) /* what is not reclaimed goes with its life; else it was sent, and perhaps granted by who has let go of the file since */
 			unwait(c, r, lock);
 		if (m && (st == NFS4R_STALE || st == NFS4R_ORPHAN)) {
 			note(c, NFS4R_ACT_LOCK_READY, &op->obj, lock, m->n); /* its client hears that the file is gone when it asks */
@@ -383,10 +388,10 @@ static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 	m->polls = op->lock.wait == NFS4R_LOCK_POLL;
 	m->ask = m->ready = false;
 	m->set = st == NFS4R_OK;
-	if (fresh && who == LOCKS_ABANDONED) {
-		m->abandoned = true;
+	if (who != LOCKS_ASK)
+		m->abandoned = who == LOCKS_ABANDONED;
+	if (m->abandoned)
 		wait_until(c, m);
-	}
 	if (st == NFS4R_OK) {
 		not_ready_now(c, r, lock);
 		reserve(c, m);
@@ -416,10 +421,23 @@ static void item_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 	}
 }
 
+/* Its client was told once that it waits, and is told to ask again now: perhaps it does not. */
+static void perhaps_not(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_op *op)
+{
+	struct lock_mine *m = mine_find(r, &op->lock.lock);
+
+	if (!m || FAULT(F_LOCK_WAITS_ON))
+		return;
+	m->abandoned = true;
+	wait_until(c, m);
+}
+
 void locks_end(struct nfs4r_core *c, const struct opx *o, const struct nfs4r_op *op, enum nfs4r_status st, enum locks_asker who)
 {
 	struct lock_rec *r = rec_find(c, &op->obj, &op->lock.lock.owner);
 
+	if (r && st == NFS4R_DELAY && (who == LOCKS_CLIENT || who == LOCKS_ABANDONED))
+		perhaps_not(c, r, op);
 	if (!r || r->active != o)
 		return;
 	r->active = NULL;
@@ -481,10 +499,56 @@ void locks_begin_own(struct nfs4r_core *c, struct lock_rec *r, const struct opx 
 
 	assert(!r->active);
 	r->active = o;
+	r->lowers = (struct nfs4r_lock){ .start = 0 };
 	r->active_n = op->lock.n = locks_number_next(c);
 	op->lock.lock.life = locks_life(c, &op->lock.lock.owner);
 	if (m)
 		m->n = op->lock.n; /* what is said of an older number does not count any more */
+}
+
+static void listed(void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock), void *arg, const struct nfs4r_oid *oid, struct nfs4r_lock lock, enum nfs4r_lock_type type, uint64_t start, uint64_t last)
+{
+	lock.type = type;
+	lock.start = start;
+	lock.last = last;
+	fn(arg, oid, &lock);
+}
+
+struct list_walk {
+	struct nfs4r_core *c;
+	void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock);
+	void *arg;
+};
+
+static void list_own(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
+{
+	const struct list_walk *l = arg;
+	struct nfs4r_core *c = l->c;
+	const struct lock_rec *r = rec_find(c, oid, &lock->owner);
+	const struct nfs4r_lock *low = r && r->active && r->lowers.type && !FAULT(F_LOCK_LIST_LOWERED) ? &r->lowers : NULL;
+	uint64_t from, to;
+
+	if (state != NFS4R_LOCK_SET)
+		return;
+	if (!low || lock->type != NFS4R_LOCK_WRITE || !overlaps(low, lock)) {
+		l->fn(l->arg, oid, lock);
+		return;
+	}
+	from = lock->start > low->start ? lock->start : low->start;
+	to = lock->last < low->last ? lock->last : low->last;
+	if (lock->start < from)
+		listed(l->fn, l->arg, oid, *lock, NFS4R_LOCK_WRITE, lock->start, from - 1);
+	listed(l->fn, l->arg, oid, *lock, NFS4R_LOCK_READ, from, to);
+	if (lock->last > to)
+		listed(l->fn, l->arg, oid, *lock, NFS4R_LOCK_WRITE, to + 1, lock->last);
+}
+
+void locks_own_each(struct nfs4r_core *c, void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock), void *arg)
+{
+	struct list_walk l = { c, fn, arg };
+
+	if (c->locks.own)
+		nfs4r_locks_walk(c->locks.own, NULL, list_own, &l);
 }
 
 uint64_t locks_answered(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner)
@@ -611,7 +675,7 @@ void locks_void(struct nfs4r_core *c)
 	c->locks.anew = true;
 	c->dirty |= DIRTY_LOCKS;
 	for (r = c->locks.recs; r; r = r->hh.next) {
-		r->early_n = 0;
+		r->early_ready = false; /* it is asked anew */
 		DL_FOREACH_SAFE(r->mine, m, tmp) {
 			if (m->ready && (m->polls || m->abandoned)) {
 				reserve_over(c, r, m);

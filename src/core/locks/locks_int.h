@@ -42,6 +42,7 @@ uint64_t locks_number_base(uint64_t generation, uint64_t start); /* the numbers 
 uint64_t locks_life(const struct nfs4r_core *c, const struct nfs4r_lock_owner *owner); /* of a client of this server */
 
 /* orphans.c */
+void locks_sweep_soon(struct nfs4r_core *c); /* rows are to be looked at */
 bool locks_is_lost(const struct nfs4r_core *c, nfs4r_server_id holder, const struct nfs4r_lock *lock);
 
 /* gap.c */
@@ -55,6 +56,7 @@ void locks_gap_fini(struct nfs4r_core *c);
 void locks_gap_note(struct nfs4r_core *c, const struct nfs4r_control *k, nfs4r_server_id server, nfs4r_lsn end);
 void locks_gap_drop(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n); /* of all that is in @v, or below it */
 void locks_gap_dead(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+bool locks_gap_noted(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* of it, or above it */
 void locks_gap_all_over(struct nfs4r_core *c);
 
 /* outlive.c */
@@ -67,6 +69,10 @@ void locks_requeue(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *
 void locks_wait_drop(struct lock_file *f, struct lock_wait *w);
 
 /* holder.c */
+/*
+ * What this server says that its clients have. Where one has asked for a read lock in place of a write lock, and heard nothing, it is the read lock: its authority may have done that, and granted others the same.
+ */
+void locks_own_each(struct nfs4r_core *c, void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock), void *arg);
 void locks_void(struct nfs4r_core *c); /* what is ready or was asked for does not count any more: all is asked anew */
 uint64_t locks_answered(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner); /* all of its requests up to this number */
 void locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n);

@@ -90,6 +90,7 @@ struct lock_rec { /* an owner at a file that has something under way */
 	struct lock_key key;
 	const struct opx *active; /* one request at a time */
 	uint64_t active_n; /* its number */
+	struct nfs4r_lock lowers; /* ... it asks for a read lock there; type 0: it does not */
 	struct lock_item *items;
 	struct lock_mine *mine;
 	uint64_t not_before;
@@ -158,6 +159,7 @@ struct locks_state { /* c->locks */
 	/* orphans.c */
 	uint64_t outside_ms[NFS4R_SERVERS_MAX + 1]; /* since when a server is outside, as far as this start knows; 0: it is not */
 	uint64_t sweep_ms; /* when rows are looked at; 0: not yet */
+	uint64_t sweep_every_ms; /* how long after the last time */
 	bool unsaved; /* a request waits until a claim that was won is on disk */
 	struct shares_state shares; /* shares.c, guards.c */
 };

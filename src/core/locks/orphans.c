@@ -13,6 +13,7 @@
 #include "core/locks/locks_int.h"
 
 #define SWEEP_MS 1000 /* rows are looked at again after so long, while some have locks that are gone */
+#define SWEEP_MOST_MS 64000 /* ... that may be gone: twice as long each time, at most so long */
 
 bool locks_is_lost(const struct nfs4r_core *c, nfs4r_server_id holder, const struct nfs4r_lock *lock)
 {
@@ -30,11 +31,15 @@ static void drop_lost(struct nfs4r_core *c, struct lock_file *f)
 {
 	struct nfs4r_file_lock *v = out_xcalloc(NFS4R_LOCKS_LIST_MAX, sizeof(*v));
 	uint32_t n = locks_file_list(c, f, v);
+	struct lock_wait *w, *tmp;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (locks_is_lost(c, v[i].holder, &v[i].lock))
 			locks_clear(c, f, &v[i].lock);
 	free(v);
+	DL_FOREACH_SAFE(f->waits, w, tmp)
+		if (locks_is_lost(c, w->holder, &w->lock) && !FAULT(F_LOCK_LOST_WAITS))
+			locks_requeue(c, f, w); /* perhaps its client waits in a later life */
 }
 
 /* Entries are held by now that were not. */
@@ -46,8 +51,7 @@ void locks_lost(struct nfs4r_core *c)
 		if (!f->leaves)
 			drop_lost(c, f);
 	locks_serve(c);
-	c->locks.sweep_ms = c->now + SWEEP_MS;
-	out_timer_at(c, c->locks.sweep_ms);
+	locks_sweep_soon(c);
 }
 
 /* ---- servers that are outside --------------------------------------------------------------------- */
@@ -113,10 +117,34 @@ static bool row_has_lost(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	return any;
 }
 
-/* Up to @max files whose rows have locks that are gone. */
+/* Its row lists locks, and who controlled it is gone: what it granted and took back since is in no row (locks 11). */
+static bool is_in_noted_gap(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	return locks_gap_noted(c, oid) && !control_own_acting_cover(c, oid) && !FAULT(F_LOCK_GAP_ROWS);
+}
+
+/* Rarely, where that makes no end of it: what was noted of a directory, deep, stays. */
+static uint64_t again_ms(struct nfs4r_core *c, bool lost)
+{
+	c->locks.sweep_every_ms = lost || !c->locks.sweep_every_ms ? SWEEP_MS : c->locks.sweep_every_ms * 2;
+	if (c->locks.sweep_every_ms > SWEEP_MOST_MS)
+		c->locks.sweep_every_ms = SWEEP_MOST_MS;
+	return c->now + c->locks.sweep_every_ms;
+}
+
+void locks_sweep_soon(struct nfs4r_core *c)
+{
+	c->locks.sweep_every_ms = 0;
+	if (!c->locks.sweep_ms)
+		c->locks.sweep_ms = c->now + SWEEP_MS;
+	out_timer_at(c, c->locks.sweep_ms);
+}
+
+/* Up to @max files whose rows have locks that are gone, or may be. */
 uint32_t locks_sweep(struct nfs4r_core *c, struct nfs4r_oid *out, uint32_t max)
 {
 	struct nfs4r_oid oid = { { 0 } };
+	bool lost = false;
 	uint32_t n = 0;
 
 	if (!c->locks.sweep_ms || !c->tree.next_locked || FAULT(F_LOCK_ORPHANS_IN_ROWS))
@@ -128,11 +156,15 @@ uint32_t locks_sweep(struct nfs4r_core *c, struct nfs4r_oid *out, uint32_t max)
 	c->locks.sweep_ms = 0;
 	if (!is_lowest(c))
 		return 0;
-	while (n < max && c->tree.next_locked(c->tree.ctx, &oid, &oid))
-		if (!locks_file_find(c, &oid) && row_has_lost(c, &oid)) /* what is in a table here is written when control ends */
+	while (n < max && c->tree.next_locked(c->tree.ctx, &oid, &oid)) {
+		bool gone = !locks_file_find(c, &oid) && row_has_lost(c, &oid); /* what is in a table here is written when control ends */
+
+		if (gone || is_in_noted_gap(c, &oid))
 			out[n++] = oid;
+		lost |= gone;
+	}
 	if (n) {
-		c->locks.sweep_ms = c->now + SWEEP_MS;
+		c->locks.sweep_ms = again_ms(c, lost);
 		out_timer_at(c, c->locks.sweep_ms);
 	}
 	return n;
@@ -147,7 +179,5 @@ void locks_orphans_timers(struct nfs4r_core *c)
 void locks_orphans_new_view(struct nfs4r_core *c)
 {
 	outside(c);
-	if (!c->locks.sweep_ms)
-		c->locks.sweep_ms = c->now + SWEEP_MS;
-	out_timer_at(c, c->locks.sweep_ms);
+	locks_sweep_soon(c);
 }

@@ -79,9 +79,10 @@ static bool never_was(const struct nfs4r_core *c, nfs4r_lsn lsn)
 	return NFS4R_GEN(lsn) != NFS4R_GEN(c->log.logs[c->self].received) || state_is_ended(c, c->self);
 }
 
-static void await(struct nfs4r_core *c, uint64_t id, nfs4r_lsn lsn)
+/* @begins: the client, which is to be in the list when that is so; NULL: it is gone. */
+static void await(struct nfs4r_core *c, uint64_t id, nfs4r_lsn lsn, const uint64_t begins[2])
 {
-	struct quorum_wait *w;
+	struct client_wait *w;
 
 	if (log_is_quorum_durable(c, lsn) || FAULT(F_CLIENT_UNHELD)) {
 		answer(c, id, NFS4R_OK);
@@ -94,21 +95,30 @@ static void await(struct nfs4r_core *c, uint64_t id, nfs4r_lsn lsn)
 	w = out_xcalloc(1, sizeof(*w));
 	w->id = id;
 	w->lsn = lsn;
+	if (begins)
+		memcpy(w->begins, begins, sizeof(w->begins));
 	c->log.clients.nwaits++;
 	DL_APPEND(c->log.clients.waits, w);
 	log_quorum_wait(c, lsn);
 }
 
+/* This server has said since that it is gone. */
+static bool is_gone_since(struct nfs4r_core *c, const struct client_wait *w)
+{
+	return (w->begins[0] || w->begins[1]) && !is_client(find(c, c->self, w->begins)) && !FAULT(F_CLIENT_GONE_SINCE);
+}
+
 /* @durable: own entries that a majority holds. */
 void log_clients_run(struct nfs4r_core *c, nfs4r_lsn durable)
 {
-	struct quorum_wait *w, *tmp;
+	struct client_wait *w, *tmp;
 
 	DL_FOREACH_SAFE(c->log.clients.waits, w, tmp) {
 		bool gone = never_was(c, w->lsn);
 
 		if (!gone && w->lsn > durable)
 			continue;
+		gone |= is_gone_since(c, w);
 		DL_DELETE(c->log.clients.waits, w);
 		c->log.clients.nwaits--;
 		answer(c, w->id, gone ? NFS4R_DELAY : NFS4R_OK);
@@ -118,7 +128,7 @@ void log_clients_run(struct nfs4r_core *c, nfs4r_lsn durable)
 
 void log_clients_fini(struct nfs4r_core *c)
 {
-	struct quorum_wait *w, *wtmp;
+	struct client_wait *w, *wtmp;
 	struct client_row *r, *rtmp;
 
 	DL_FOREACH_SAFE(c->log.clients.waits, w, wtmp)
@@ -191,9 +201,9 @@ void log_client_begins(struct nfs4r_core *c, uint64_t id, const struct nfs4r_cli
 		return;
 	}
 	if (is_client(r) && memcmp(&r->client, client, sizeof(*client)) == 0)
-		await(c, id, r->lsn);
+		await(c, id, r->lsn, client->id);
 	else
-		await(c, id, say(c, c->self, client, NFS4R_CLIENT_BEGINS, n, 0));
+		await(c, id, say(c, c->self, client, NFS4R_CLIENT_BEGINS, n, 0), client->id);
 }
 
 /* One that is not in the list may have been taken out by an entry that a majority does not have yet. */
@@ -204,7 +214,7 @@ void log_client_gone(struct nfs4r_core *c, uint64_t id, const struct nfs4r_clien
 	if (st != NFS4R_OK)
 		answer(c, id, st);
 	else
-		await(c, id, is_client(find(c, c->self, client->id)) ? say_of(c, client->id, NFS4R_CLIENT_GONE, n) : c->log.clients.gone_lsn);
+		await(c, id, is_client(find(c, c->self, client->id)) ? say_of(c, client->id, NFS4R_CLIENT_GONE, n) : c->log.clients.gone_lsn, NULL);
 }
 
 /* ---- after a start, or a fence (locks 12, 13, 14) ---------------------------------------------- */

@@ -98,6 +98,13 @@ struct quorum_wait { /* durability.c: somebody waits until an own entry is held 
 	struct quorum_wait *prev, *next;
 };
 
+struct client_wait { /* clients.c: the same, of what was said of a client */
+	uint64_t id;
+	nfs4r_lsn lsn;
+	uint64_t begins[2]; /* the client, if it begins; else 0 */
+	struct client_wait *prev, *next;
+};
+
 struct client_key {
 	uint64_t id[2];
 	nfs4r_server_id server;
@@ -124,7 +131,7 @@ struct clients { /* clients.c */
 	uint32_t n[NFS4R_SERVERS_MAX + 1], ngone[NFS4R_SERVERS_MAX + 1];
 	bool unsure; /* some row may have n > sure */
 	nfs4r_lsn gone_lsn; /* own entries that took one out of the list are not later */
-	struct quorum_wait *waits;
+	struct client_wait *waits;
 	uint32_t nwaits;
 };
 

@@ -28,8 +28,15 @@ uint64_t ops_answered_below(const struct nfs4r_core *c)
 
 static void send_request(struct nfs4r_core *c, struct opx *o)
 {
-	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_FORWARD);
+	struct nfs4r_msg *m;
 
+	if (ops_writes(o->op) && state_locks_shared(c) && locks_is_outside(c)) { /* locks 14: its client has to hear first what it lost */
+		o->sent_ms = c->now;
+		out_timer_at(c, c->now + state_repeat_ms(c));
+		return;
+	}
+	m = out_msg(c, NFS4R_MSG_FORWARD);
+	o->op->view = c->view.adopted.num;
 	o->op->answered_below = ops_answered_below(c);
 	o->op->generation = NFS4R_GEN(c->log.logs[o->to].applied);
 	m->op = o->op; /* the caller's; it lives until DONE */
@@ -237,9 +244,11 @@ void ops_forward_drop(struct nfs4r_core *c, struct opx *o)
 	drop(c, o->op);
 }
 
-/* Locks 5: of a lock operation, in this view and start of this server. */
+/* Locks 5: of a lock operation, in this view and start of this server. Locks 14: what is written under locks comes from a server that knows of no older view. */
 static bool is_of_now(const struct nfs4r_core *c, const struct nfs4r_op *op)
 {
+	if (ops_writes(op) && state_locks_shared(c) && op->view < c->view.adopted.num && !FAULT(F_WRITE_OF_OUTSIDE))
+		return false;
 	return !nfs4r_op_at_authority(op->type) || FAULT(F_LOCK_OLD_GRANT) || (op->lock.view == c->view.adopted.num && op->lock.inc == c->cfg.peer_inc);
 }
 

@@ -202,9 +202,7 @@ void ops_locks_fenced(struct nfs4r_core *c)
 	struct opx *o, *tmp;
 
 	DL_FOREACH_SAFE(c->ops.waiting, o, tmp) {
-		bool writes = o->op->type == NFS4R_OP_WRITE || o->op->type == NFS4R_OP_SETATTR;
-
-		if (!o->remote && (o->state == OP_WAIT || (o->state == OP_FORWARDED && (writes || nfs4r_op_is_lock(o->op->type)))))
+		if (!o->remote && (o->state == OP_WAIT || (o->state == OP_FORWARDED && (ops_writes(o->op) || nfs4r_op_is_lock(o->op->type)))))
 			ops_finish(c, o, NFS4R_DELAY);
 	}
 }
@@ -281,7 +279,7 @@ void ops_locks_again(struct nfs4r_core *c, nfs4r_server_id to)
 	struct opx *o;
 
 	DL_FOREACH(c->ops.waiting, o)
-		if (o->state == OP_FORWARDED && nfs4r_op_at_authority(o->op->type) && (!to || o->to == to))
+		if (o->state == OP_FORWARDED && (nfs4r_op_at_authority(o->op->type) || (!to && ops_writes(o->op) && state_locks_shared(c))) && (!to || o->to == to))
 			ops_forward_again(c, o);
 	locks_ask_again(c);
 }

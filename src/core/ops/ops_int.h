@@ -43,6 +43,11 @@ void ops_forward_drop(struct nfs4r_core *c, struct opx *o); /* without an answer
 void ops_forward_repeat(struct nfs4r_core *c, struct opx *o);
 
 /* lock_ops.c */
+static inline bool ops_writes(const struct nfs4r_op *op) /* to the content of a file, perhaps under a lock */
+{
+	return op->type >= NFS4R_OP_SETATTR && op->type <= NFS4R_OP_DEALLOCATE;
+}
+
 bool ops_lock_waits(struct nfs4r_core *c, struct opx *o);
 void ops_lock_covered(struct nfs4r_core *c, struct opx *o, struct claim *cl);
 void ops_lock_test_row(struct nfs4r_core *c, struct opx *o);
