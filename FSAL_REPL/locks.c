@@ -126,6 +126,7 @@ static void look(struct repl_export *exp)
 
 	l->look_ms = UINT64_MAX;
 	PTHREAD_MUTEX_unlock(&l->lock);
+	repl_locks_make_known(exp);
 	again_ms = repl_lock_clients_look(exp);
 	if (!l->grace_ended)
 		l->grace_ended = repl_grace_end(exp);

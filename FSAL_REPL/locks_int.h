@@ -22,9 +22,12 @@ struct repl_locks {
 	pthread_mutex_t switching; /* before lock: while the table begins to follow (locks_shared.c) */
 	bool anew; /* another engine has to hear of all that clients have; under switching */
 	bool shared; /* that is over; atomic, written under switching */
+	bool opens_known; /* the present engine has heard of all opens; atomic */
 };
 
 uint64_t repl_locks_now_ms(void);
+/* What clients had before locks and opens held everywhere, and before the present engine, is made known now, if it is not. May wait for other servers. */
+void repl_locks_make_known(struct repl_export *exp);
 /* The request of that owner. A length of 0 is all to the end. */
 struct nfs4r_lock repl_lock_request(const struct nfs4r_lock_owner *owner, const fsal_lock_param_t *request);
 fsal_lock_param_t repl_lock_param(const struct nfs4r_lock *lock);

@@ -12,8 +12,8 @@
  * A client with NFSv4.0 cannot be notified. Its requests only poll: nothing is reserved for them, and what is for Ganesha a notice says that the lock was free a moment ago.
  *
  * A volume gets such locks when an upgrade is finished, while clients have locks that their servers granted each by itself. The table then changes the names of their owners, and the
- * authorities are asked for all of them. Where two sites have granted what excludes each other, one hears that it is too late, and the log says so: the program there goes on as it would
- * have before. Requests that wait at that moment are asked for again by Ganesha, after two lease times.
+ * authorities are asked for all of them, as soon as the engine says so, and before anything else is asked for at this server. Where two sites have granted what excludes each other, one hears that it is too late, and the log
+ * says so: the program there goes on as it would have before. Requests that wait at that moment are asked for again by Ganesha, after two lease times.
  */
 #include "repl.h"
 #include "sal_data.h"
@@ -298,10 +298,42 @@ static bool is_switched(struct repl_export *exp)
 	return __atomic_load_n(&l->shared, __ATOMIC_ACQUIRE);
 }
 
+void repl_locks_make_known(struct repl_export *exp)
+{
+	struct repl_locks *l = exp->locks;
+
+	if (!repl_locks_are_shared(exp) || !is_switched(exp) || __atomic_exchange_n(&l->opens_known, true, __ATOMIC_ACQ_REL))
+		return;
+	repl_shares_make_known(exp, repl_locks_now_ms() + SWITCH_MS);
+}
+
+/* The thread looks at once. */
+static void look_now(struct repl_locks *l)
+{
+	PTHREAD_MUTEX_lock(&l->lock);
+	l->look_ms = 0;
+	pthread_cond_signal(&l->cond);
+	PTHREAD_MUTEX_unlock(&l->lock);
+}
+
+void repl_lops_locks_shared(void *ctx)
+{
+	struct repl_export *exp = ctx;
+
+	look_now(exp->locks);
+}
+
+void repl_locks_open_unknown(struct repl_export *exp)
+{
+	__atomic_store_n(&exp->locks->opens_known, false, __ATOMIC_RELEASE);
+	look_now(exp->locks);
+}
+
 void repl_locks_engine_anew(struct repl_export *exp)
 {
 	struct repl_locks *l = exp->locks;
 
+	__atomic_store_n(&l->opens_known, false, __ATOMIC_RELEASE);
 	PTHREAD_MUTEX_lock(&l->switching);
 	if (l->shared) {
 		l->anew = true;

@@ -246,4 +246,5 @@ const struct nfs4r_lops repl_lops = {
 	.lock_ready = repl_lops_lock_ready,
 	.lock_again = repl_lops_lock_again,
 	.fence = repl_lops_fence,
+	.locks_shared = repl_lops_locks_shared,
 };

@@ -40,16 +40,22 @@ struct open_call {
 
 /* ---- bookkeeping ---- */
 
+/* @from: what the volume had heard of it when this began, or NULL: it is new. */
 static void remember(struct repl_export *exp, struct repl_obj *obj, struct state_t *state, fsal_openflags_t flags,
-		     bool pending, const struct repl_share *share)
+		     bool pending, const struct repl_share *share, const struct repl_share *from)
 {
-	struct repl_open_state now = { .flags = flags & ~FSAL_O_TRUNC, .pending = pending, .sub = __atomic_load_n(&obj->sub, __ATOMIC_ACQUIRE), .share = *share }, old = { 0 };
+	const struct repl_share none = { 0 };
+	struct repl_open_state now = { .flags = flags & ~FSAL_O_TRUNC, .pending = pending, .sub = __atomic_load_n(&obj->sub, __ATOMIC_ACQUIRE), .oid = obj->oid, .share = *share }, old = { 0 };
 	bool writes = flags & FSAL_O_WRITE, wrote;
 
 	if (state == NULL)
 		return;
 	if (!repl_state_set(state, &now, &old))
 		__atomic_fetch_add(&obj->opens, 1, __ATOMIC_RELAXED);
+	if (from != NULL && from->access == 0 && old.share.access != 0) /* it was made known meanwhile (shares.c), and now once more */
+		repl_share_lower(exp, &obj->oid, &none, &old.share);
+	if (share->access == 0 && repl_share_of(exp, flags).access != 0 && repl_locks_are_shared(exp))
+		repl_locks_open_unknown(exp);
 	wrote = old.flags & FSAL_O_WRITE;
 	if (writes && !wrote)
 		repl_opened(exp, &obj->oid);
@@ -193,7 +199,7 @@ static fsal_status_t opened(const struct open_call *call, struct repl_obj *obj, 
 {
 	fsal_status_t st;
 
-	remember(call->exp, obj, call->state, call->flags, pending, share);
+	remember(call->exp, obj, call->state, call->flags, pending, share, NULL);
 	st = repl_fill_attrs(call->exp, obj, NULL, call->attrs_out);
 	if (FSAL_IS_ERROR(st) && call->state != NULL)
 		repl_close2(&obj->handle, call->state);
@@ -576,7 +582,7 @@ static fsal_status_t reopen(struct repl_export *exp, struct repl_obj *obj, struc
 	if (was.flags & FSAL_O_WRITE && !(flags & FSAL_O_WRITE))
 		complete_writes(exp, obj);
 	repl_share_lower(exp, &obj->oid, &wanted, &share);
-	remember(exp, obj, state, flags, pending, &share);
+	remember(exp, obj, state, flags, pending, &share, &was.share);
 	return st;
 }
 

@@ -443,12 +443,15 @@ fsal_status_t repl_share_raise(struct repl_export *exp, const struct nfs4r_oid *
 /* When the sub-FSAL has. Takes from @has what @now does not have; zeroes: the state is closed. Never fails. */
 void repl_share_lower(struct repl_export *exp, const struct nfs4r_oid *oid, const struct repl_share *now, struct repl_share *has);
 struct repl_share repl_share_of(const struct repl_export *exp, fsal_openflags_t flags);
+/* All open states of which the present engine has not heard: it hears of them now. May wait for other servers, until @until_ms (repl_locks_now_ms()) at the latest. Without an op_ctx. */
+void repl_shares_make_known(struct repl_export *exp, uint64_t until_ms);
 
 /* Open states of this server (state_table.c). */
 struct repl_open_state {
 	fsal_openflags_t flags;
 	bool pending; /* opened while the object was not here, or before it got another file; the sub-FSAL has not seen it */
 	const void *sub; /* the sub-FSAL's handle that it is open with */
+	struct nfs4r_oid oid;
 	struct repl_share share;
 };
 
@@ -456,6 +459,10 @@ struct repl_open_state {
 bool repl_state_set(const struct state_t *state, const struct repl_open_state *now, struct repl_open_state *old);
 bool repl_state_get(const struct state_t *state, struct repl_open_state *out);
 bool repl_state_forget(const struct state_t *state, struct repl_open_state *old);
+/* False: there is none of that address that @was, and nothing was set. */
+bool repl_state_set_share(const struct state_t *state, const struct repl_open_state *was, const struct repl_share *share);
+/* @fn must not ask for states. What comes or goes meanwhile may be left out. */
+void repl_states_walk(void (*fn)(void *arg, const struct state_t *state, const struct repl_open_state *open), void *arg);
 
 /* OPEN and CLOSE of one open state at the same time (close_race.c). */
 
@@ -599,6 +606,8 @@ void repl_locks_engine_anew(struct repl_export *exp); /* the engine is another o
 void repl_lops_lock_ready(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock); /* locks_shared.c, as the next */
 void repl_lops_lock_again(void *ctx, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock);
 void repl_lops_fence(void *ctx, uint32_t number, uint32_t nlost);
+void repl_lops_locks_shared(void *ctx);
+void repl_locks_open_unknown(struct repl_export *exp); /* there is an open of which the volume has not heard, since it began before opens held everywhere: it hears of it now */
 fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
 			    fsal_lock_param_t *request, fsal_lock_param_t *conflict);
 

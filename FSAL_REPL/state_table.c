@@ -80,3 +80,30 @@ bool repl_state_forget(const struct state_t *state, struct repl_open_state *old)
 	gsh_free(gone);
 	return true;
 }
+
+static bool is_same(const struct repl_open_state *a, const struct repl_open_state *b)
+{
+	return a->flags == b->flags && nfs4r_oid_eq(&a->oid, &b->oid) && a->share.access == b->share.access && a->share.deny == b->share.deny && a->share.engine == b->share.engine;
+}
+
+bool repl_state_set_share(const struct state_t *state, const struct repl_open_state *was, const struct repl_share *share)
+{
+	struct bucket *b;
+	struct entry *e = *find(state, &b);
+	bool same = e != NULL && is_same(&e->open, was);
+
+	if (same)
+		e->open.share = *share;
+	unlock(b);
+	return same;
+}
+
+void repl_states_walk(void (*fn)(void *arg, const struct state_t *state, const struct repl_open_state *open), void *arg)
+{
+	for (struct bucket *b = table; b < table + BUCKETS; b++) {
+		pthread_mutex_lock(&b->lock);
+		for (const struct entry *e = b->first; e != NULL; e = e->next)
+			fn(arg, e->state, &e->open);
+		unlock(b);
+	}
+}

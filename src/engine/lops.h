@@ -131,6 +131,11 @@ struct nfs4r_lops {
 	 * wait for other servers. NULL: the caller has no clients with locks.
 	 */
 	void (*fence)(void *ctx, uint32_t number, uint32_t nlost);
+	/*
+	 * From now on locks and opens hold at all servers (nfs4r_locks_are_shared()): after the start of the engine in such a volume, or when the upgrade to it is finished. What clients have is to be asked for
+	 * now, since no other server knows of it. Called once, on a thread of the engine that may wait for other servers. May be NULL.
+	 */
+	void (*locks_shared)(void *ctx);
 };
 
 #endif

@@ -24,11 +24,25 @@ void engine_volume_begin(struct nfs4r_engine *eng)
 	take(eng, &(struct nfs4r_volume_keys){ .durability = eng->cfg.durability, .directory_reads = eng->cfg.directory_reads, .lease_ms = eng->cfg.lease_ms, .silence_ms = eng->cfg.silence_ms });
 }
 
+static void say_shared(struct nfs4r_engine *eng, void *unused)
+{
+	eng->ops->locks_shared(eng->ctx);
+}
+
+static void follow_locks(struct nfs4r_engine *eng)
+{
+	if (eng->runtime.volume.locks_shared || !nfs4r_core_locks_shared(eng->core))
+		return;
+	eng->runtime.volume.locks_shared = true;
+	if (eng->ops->locks_shared)
+		engine_pool_run(eng->runtime.executors, say_shared, NULL);
+}
+
 void engine_volume_follow(struct nfs4r_engine *eng)
 {
 	const struct nfs4r_volume_settings *said = &nfs4r_core_adopted(eng->core)->settings;
 
-	eng->runtime.volume.locks_shared = nfs4r_core_locks_shared(eng->core);
+	follow_locks(eng);
 	if (said->keys.durability)
 		take(eng, &said->keys);
 }

@@ -158,6 +158,11 @@ static void lock_again(void *ctx, const struct nfs4r_oid *oid, const struct nfs4
 	lock_news(ctx, oid, lock, false);
 }
 
+static void locks_shared(void *ctx)
+{
+	hooked[site_of(ctx)].site->locks_shared++;
+}
+
 static void fence(void *ctx, uint32_t number, uint32_t nlost)
 {
 	struct site *s = hooked[site_of(ctx)].site;
@@ -196,9 +201,9 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	cfg.stale_reads = c->stale_reads;
 	cfg.rpc.self = (nfs4r_server_id)id;
 	cfg.rpc.day_ns = c->site[id].day_ns;
-	if (c->locks) {
-		cfg.rpc.protocol.highest = NFS4R_PROTOCOL_LOCKS;
-		cfg.rpc.disk_format.highest = NFS4R_DISK_FORMAT_LOCKS;
+	if (c->no_locks) {
+		cfg.rpc.protocol.highest = NFS4R_PROTOCOL_LOCKS - 1;
+		cfg.rpc.disk_format.highest = NFS4R_DISK_FORMAT_LOCKS - 1;
 	}
 	if (s->next_release) {
 		cfg.rpc.protocol.highest = NFS4R_PROTOCOL_REHEARSED;
@@ -231,6 +236,7 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	s->table.lock_ready = lock_ready;
 	s->table.lock_again = lock_again;
 	s->table.fence = s->fence ? fence : NULL;
+	s->table.locks_shared = locks_shared;
 	s->table.ready = s->ready;
 	s->table.allocate = hooked_allocate;
 	s->table.commit = hooked_commit;

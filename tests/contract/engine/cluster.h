@@ -24,7 +24,7 @@ struct cluster {
 	uint32_t durability, idle_ms, checkpoint_ms;
 	uint64_t retention_bytes, segment_bytes; /* 0: the defaults */
 	uint32_t executors;
-	bool locks; /* the servers know the protocol of locks that hold at all of them; the volume has it after finish_upgrade() (steps.h) */
+	bool no_locks; /* for starts from now on: the servers do not know the protocol of locks that hold at all of them. A volume that was made by such ones gets it with finish_upgrade() (steps.h) */
 	uint8_t written_key[SITES_MAX + 1]; /* first byte of the fingerprint that every configuration file has as Key of that server; 0: none */
 	bool machines; /* the servers are on machines that can lose power: machine.h */
 	_Atomic bool hurry; /* operations do not try again after DELAY */
@@ -46,6 +46,7 @@ struct cluster {
 		bool (*ready)(void *ops); /* NULL, or the ready of struct nfs4r_lops */
 		struct nfs4r_lops table; /* in use when there is one */
 		void (*lock_news)(struct site *s, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, bool ready); /* NULL, or lock_ready and lock_again of struct nfs4r_lops */
+		_Atomic unsigned locks_shared; /* how often it said that locks hold at all servers, as lops.h */
 		void (*fence)(struct site *s, uint32_t number, uint32_t nlost); /* as lops.h; NULL: its clients are not fenced */
 		void (*heard)(struct site *s, const char *text); /* under lock; NULL, or called without it for each line, on the thread that says it */
 	} site[SITES_MAX + 1]; /* 1.. */

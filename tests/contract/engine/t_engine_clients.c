@@ -22,7 +22,6 @@ static int begin(void **state, bool machines)
 	struct cluster *c = cluster_new();
 
 	c->machines = machines;
-	c->locks = true;
 	c->lease_ms = c->silence_ms = LEASE_MS;
 	c->durability = NFS4R_DURABILITY_COMMIT;
 	c->idle_ms = 100;
@@ -113,7 +112,6 @@ static void known_everywhere_until_gone(void **state)
 {
 	struct cluster *c = *state;
 
-	finish_upgrade(c);
 	for (int id = 1; id <= SITES; id++)
 		for (uint64_t k = 1; k <= 3; k++)
 			assert_int_equal(begins(&c->site[id], k), NFS4R_OK);
@@ -133,7 +131,6 @@ static void after_starts(void **state)
 	struct cluster *c = *state;
 	struct list l;
 
-	finish_upgrade(c);
 	for (uint64_t k = 1; k <= 5; k++)
 		assert_int_equal(begins(&c->site[1], k), NFS4R_OK);
 	assert_int_equal(gone(&c->site[1], 3), NFS4R_OK);
@@ -153,7 +150,6 @@ static void after_loss_of_power(void **state)
 {
 	struct cluster *c = *state;
 
-	finish_upgrade(c);
 	for (unsigned seed = 0; seed < 3; seed++) {
 		for (uint64_t k = 1; k <= 3; k++)
 			assert_int_equal(begins(&c->site[1], 10 * seed + k), NFS4R_OK);
@@ -172,7 +168,6 @@ static void nothing_without_a_majority(void **state)
 {
 	struct cluster *c = *state;
 
-	finish_upgrade(c);
 	assert_int_equal(begins(&c->site[1], 1), NFS4R_OK);
 	cluster_stop(c, 2);
 	site_mute(&c->site[1], true);
@@ -186,6 +181,16 @@ static void nothing_without_a_majority(void **state)
 	expect(c, 1, 0x4);
 }
 
+static void nobody_is_listed_in_a_volume_of_before(void **state)
+{
+	struct cluster *c = cluster_new();
+
+	c->no_locks = true;
+	cluster_begin(c, state);
+	wait_all_serve(c);
+	assert_int_equal(begins(&c->site[1], 1), NFS4R_NOTSUPP);
+}
+
 static void what_is_refused(void **state)
 {
 	struct cluster *c = *state;
@@ -195,8 +200,6 @@ static void what_is_refused(void **state)
 
 	memset(name, 'n', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(begins(&c->site[1], 1), NFS4R_NOTSUPP); /* the upgrade is not finished */
-	finish_upgrade(c);
 	assert_int_equal(nfs4r_client_begins(eng, id, name, "", 1), NFS4R_NAMETOOLONG);
 	assert_int_equal(nfs4r_client_begins(eng, id, "", name, 1), NFS4R_NAMETOOLONG);
 	assert_int_equal(nfs4r_client_begins(eng, none, "", "", 1), NFS4R_INVAL);
@@ -276,7 +279,6 @@ static void lists_outlive_control_and_starts(void **state)
 	struct cluster *c = *state;
 	struct nfs4r_oid root = site_root(&c->site[1]), f;
 
-	finish_upgrade(c);
 	assert_int_equal(begins(&c->site[1], 2), NFS4R_OK); /* whose locks they are: it may ask for them again, so they stay */
 	f = make_file(&c->site[1], &root, "locked", "bytes");
 	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
@@ -305,7 +307,6 @@ static void lists_after_loss_of_power(void **state)
 	struct nfs4r_oid root = site_root(&c->site[1]), f[8];
 	char name[16];
 
-	finish_upgrade(c);
 	for (int i = 0; i < 8; i++) {
 		snprintf(name, sizeof(name), "file%d", i);
 		f[i] = make_file(&c->site[1], &root, name, "bytes");
@@ -332,7 +333,6 @@ static void a_copy_has_both(void **state)
 	struct cluster *c = *state;
 	struct nfs4r_oid root = site_root(&c->site[1]), f, g;
 
-	finish_upgrade(c);
 	f = make_file(&c->site[1], &root, "locked", "bytes");
 	g = make_file(&c->site[1], &root, "free", "bytes");
 	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
@@ -361,7 +361,6 @@ static void verify_compares_lists_of_locks(void **state)
 	struct nfs4r_oid root = site_root(&c->site[1]), f;
 	char text[VERIFY_TEXT];
 
-	finish_upgrade(c);
 	f = make_file(&c->site[1], &root, "locked", "bytes");
 	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
 	cluster_settle(c);
@@ -387,6 +386,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(after_loss_of_power, setup_machines, cluster_teardown),
 		cmocka_unit_test_setup_teardown(lists_after_loss_of_power, setup_machines, cluster_teardown),
 		T(nothing_without_a_majority),
+		cmocka_unit_test_teardown(nobody_is_listed_in_a_volume_of_before, cluster_teardown),
 		T(what_is_refused),
 		T(lists_outlive_control_and_starts),
 		T(a_copy_has_both),

@@ -223,7 +223,6 @@ static int setup_of(void **state, uint32_t idle_ms, uint32_t lock_grace_ms, void
 {
 	struct cluster *c = cluster_new();
 
-	c->locks = true;
 	if (idle_ms)
 		c->idle_ms = idle_ms;
 	c->lock_grace_ms = lock_grace_ms;
@@ -235,10 +234,6 @@ static int setup_of(void **state, uint32_t idle_ms, uint32_t lock_grace_ms, void
 	waiters.first = NULL;
 	waiters.ready_for_nobody = 0;
 	cluster_begin(c, state);
-	wait_all_serve(c);
-	for (int i = 1; i <= SITES; i++)
-		assert_false(nfs4r_locks_are_shared(c->site[i].eng));
-	finish_upgrade(c);
 	wait_all_serve(c);
 	for (int i = 1; i <= SITES; i++)
 		assert_true(nfs4r_locks_are_shared(c->site[i].eng));
@@ -281,15 +276,29 @@ static void take_control(struct site *s, const struct nfs4r_oid *f)
 
 /* ---- tests ---- */
 
-static void before_the_upgrade_is_finished_there_are_none(void **state)
+/* Its servers have been replaced one after the other; nobody has finished the upgrade. */
+static struct cluster *begin_older(void **state)
 {
 	struct cluster *c = cluster_new();
+
+	c->no_locks = true;
+	cluster_begin(c, state);
+	wait_all_serve(c);
+	c->no_locks = false;
+	for (int i = 1; i <= SITES; i++) {
+		cluster_stop(c, i);
+		cluster_start(c, i);
+		wait_all_serve(c);
+	}
+	return c;
+}
+
+static void before_the_upgrade_is_finished_there_are_none(void **state)
+{
+	struct cluster *c = begin_older(state);
 	struct nfs4r_lock lock;
 	struct nfs4r_oid f;
 
-	c->locks = true;
-	cluster_begin(c, state);
-	wait_all_serve(c);
 	f = file_at(c, 1, "f");
 	lock = lock_of(&c->site[1], 'x', 'w', 0, 9);
 	for (uint32_t type = NFS4R_OP_LOCK; type <= NFS4R_OP_UNWAIT; type++) {
@@ -297,6 +306,29 @@ static void before_the_upgrade_is_finished_there_are_none(void **state)
 
 		assert_int_equal(nfs4r_lock(c->site[1].eng, &op), NFS4R_NOTSUPP);
 	}
+}
+
+/* Whoever asks the engine for locks hears when others begin to count on that. */
+static void each_server_hears_once_that_locks_hold_everywhere(void **state)
+{
+	struct cluster *c = begin_older(state);
+
+	for (int i = 1; i <= SITES; i++) {
+		assert_false(nfs4r_locks_are_shared(c->site[i].eng));
+		assert_int_equal(c->site[i].locks_shared, 0);
+	}
+	finish_upgrade(c);
+	wait_all_serve(c);
+	for (int i = 1; i <= SITES; i++)
+		for (int n = 0; n < TRIES && c->site[i].locks_shared == 0; n++)
+			pause_ms(20);
+	cluster_stop(c, 1);
+	cluster_start(c, 1);
+	wait_all_serve(c);
+	for (int n = 0; n < TRIES && c->site[1].locks_shared < 2; n++)
+		pause_ms(20);
+	for (int i = 1; i <= SITES; i++)
+		assert_int_equal(c->site[i].locks_shared, i == 1 ? 2 : 1);
 }
 
 static void a_lock_excludes_all_sites(void **state)
@@ -979,6 +1011,7 @@ int main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, cluster_teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(before_the_upgrade_is_finished_there_are_none, cluster_teardown),
+		cmocka_unit_test_teardown(each_server_hears_once_that_locks_hold_everywhere, cluster_teardown),
 		T(a_lock_excludes_all_sites),
 		T(readers_share_at_all_sites),
 		T(waiters_have_their_turn_in_order_over_sites),

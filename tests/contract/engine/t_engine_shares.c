@@ -81,12 +81,9 @@ static int setup(void **state)
 {
 	struct cluster *c = cluster_new();
 
-	c->locks = true;
 	c->lease_ms = c->silence_ms = LEASE_MS;
 	c->durability = NFS4R_DURABILITY_COMMIT;
 	cluster_begin(c, state);
-	wait_all_serve(c);
-	finish_upgrade(c);
 	wait_all_serve(c);
 	return 0;
 }
@@ -98,7 +95,7 @@ static void before_the_upgrade_is_finished_there_are_none(void **state)
 	struct cluster *c = cluster_new();
 	struct nfs4r_oid f;
 
-	c->locks = true;
+	c->no_locks = true;
 	cluster_begin(c, state);
 	wait_all_serve(c);
 	f = file_at(c, 1, "f");

@@ -140,6 +140,13 @@ void repl_client_reclaimed(struct repl_export *e, const uint64_t id[2])
 	say('r');
 }
 
+static uint32_t shares_made_known;
+
+void repl_shares_make_known(struct repl_export *e, uint64_t until_ms)
+{
+	__atomic_fetch_add(&shares_made_known, 1, __ATOMIC_RELAXED);
+}
+
 static bool serves; /* this server does */
 
 bool repl_serves(struct repl_export *e)
@@ -446,6 +453,7 @@ static int set_up_of(bool everywhere, bool anew, bool runs)
 	op_ctx = &context;
 	repl_module.cfg.lock_max = 1000;
 	notices = 0;
+	shares_made_known = 0;
 	repl_lock_clients_init(&exp_);
 	if (anew)
 		are_expected();
@@ -1013,6 +1021,30 @@ static void locks_of_before_are_made_known_when_they_begin_to_hold_everywhere(vo
 	give_back(&b);
 }
 
+/* Without any request at this server: clients of others ask for the same. */
+static void they_are_made_known_at_once(void **unused)
+{
+	shared = false;
+	assert_int_equal(try(&a, FSAL_LOCK_W, 0, 10), STATE_SUCCESS);
+	until_it_rests();
+	assert_int_equal(shares_made_known, 0);
+	shared = true;
+	resting = false;
+	repl_lops_locks_shared(&exp_);
+	until_it_rests();
+	SAYS("bl");
+	assert_false(locks_elsewhere(FSAL_LOCK_R, 5, 5));
+	assert_int_equal(shares_made_known, 1);
+	pass(20000);
+	SAYS("");
+	assert_int_equal(shares_made_known, 1);
+	repl_locks_open_unknown(&exp_);
+	until_it_rests();
+	assert_int_equal(shares_made_known, 2);
+	give_back(&a);
+	SAYS("u");
+}
+
 /* One that had halted, in the same process: Ganesha and its clients have all that they had. */
 static void another_engine_hears_of_all_locks(void **unused)
 {
@@ -1393,7 +1425,8 @@ int main(void)
 		S(beyond_the_bound_nobody_is_asked),
 		S(an_owner_has_a_name_in_the_volume),
 		S(the_volume_hears_of_a_client_before_its_first_lock_and_of_its_end_before_its_last),
-		S(locks_of_before_are_made_known_when_they_begin_to_hold_everywhere),
+		T(locks_of_before_are_made_known_when_they_begin_to_hold_everywhere),
+		T(they_are_made_known_at_once),
 		S(another_engine_hears_of_all_locks),
 		S(ranges_of_an_owner_are_those_of_the_authority),
 		cmocka_unit_test_setup_teardown(clients_are_looked_for_when_the_daemon_is_up, set_up_starting, tear_down),

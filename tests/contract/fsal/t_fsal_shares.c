@@ -54,10 +54,23 @@ static void heard(const char *expected)
 static bool shared;
 static enum nfs4r_status answer[4]; /* of the next ones; then OK */
 static enum nfs4r_status made; /* answer to CREATE */
+static void (*meanwhile)(void); /* once, while the volume is asked */
 
 bool repl_locks_are_shared(struct repl_export *e)
 {
 	return shared;
+}
+
+static uint32_t looks; /* for opens of which the volume has not heard */
+
+void repl_locks_open_unknown(struct repl_export *e)
+{
+	looks++;
+}
+
+uint64_t repl_locks_now_ms(void)
+{
+	return 0;
 }
 
 enum nfs4r_status repl_share_ask(struct repl_export *e, struct nfs4r_op *op)
@@ -72,6 +85,12 @@ enum nfs4r_status repl_share_ask(struct repl_export *e, struct nfs4r_op *op)
 	say(text);
 	memmove(answer, answer + 1, sizeof(answer) - sizeof(answer[0]));
 	answer[3] = NFS4R_OK;
+	if (meanwhile != NULL) {
+		void (*fn)(void) = meanwhile;
+
+		meanwhile = NULL;
+		fn();
+	}
 	return st;
 }
 
@@ -89,12 +108,15 @@ enum nfs4r_status repl_update(struct repl_export *e, struct nfs4r_op *op, nfs4r_
 /* ---- the sub-FSAL ---- */
 
 static fsal_errors_t refuses; /* once */
+static bool becomes_shared; /* while the sub-FSAL opens */
 
 static fsal_status_t sub_says(const char *what)
 {
 	fsal_status_t st = fsalstat(refuses, 0);
 
 	refuses = ERR_FSAL_NO_ERROR;
+	shared |= becomes_shared;
+	becomes_shared = false;
 	say(what);
 	return st;
 }
@@ -273,6 +295,21 @@ static void closes(struct state_t *s)
 	assert_int_equal(repl_close2(&file.handle, s).major, ERR_FSAL_NO_ERROR);
 }
 
+static void close_state(void)
+{
+	closes(&state);
+}
+
+static void raise_state(void)
+{
+	assert_int_equal(reopens(&state, R | W), ERR_FSAL_NO_ERROR);
+}
+
+static void make_known(void)
+{
+	repl_shares_make_known(&exp_, 1);
+}
+
 /* ---- tests ---- */
 
 static void the_volume_hears_of_opens_before_and_of_closes_after(void **unused)
@@ -390,6 +427,79 @@ static void a_volume_of_before_hears_nothing(void **unused)
 	heard("c c");
 }
 
+/* What another site had granted as well stays open at both. */
+static void opens_of_before_are_made_known(void **unused)
+{
+	shared = false;
+	assert_int_equal(opens(&state, R | W | DENY_W), ERR_FSAL_NO_ERROR);
+	heard("o");
+	shared = true;
+	answer[0] = NFS4R_DELAY;
+	repl_shares_make_known(&exp_, 1);
+	heard("0/0>3/2! 0/0>3/2!");
+	repl_shares_make_known(&exp_, 1);
+	heard("");
+	exp_.engines++; /* another one knows nothing */
+	repl_shares_make_known(&exp_, 1);
+	heard("0/0>3/2!");
+	closes(&state);
+	heard("c 3/2>0/0");
+	shared = false;
+	assert_int_equal(opens(&state, R | W | DENY_W), ERR_FSAL_NO_ERROR);
+	heard("o");
+	shared = true;
+	answer[0] = NFS4R_SHARE_DENIED;
+	repl_shares_make_known(&exp_, 1);
+	heard("0/0>3/2!");
+	closes(&state);
+	heard("c");
+}
+
+/* Between the question and the answer. */
+static void what_changes_while_it_is_made_known_is_counted_once(void **unused)
+{
+	shared = false;
+	assert_int_equal(opens(&state, R), ERR_FSAL_NO_ERROR);
+	shared = true;
+	meanwhile = close_state;
+	repl_shares_make_known(&exp_, 1);
+	heard("o 0/0>1/0! c 1/0>0/0");
+	shared = false;
+	assert_int_equal(opens(&state, R), ERR_FSAL_NO_ERROR);
+	shared = true;
+	meanwhile = raise_state;
+	repl_shares_make_known(&exp_, 1);
+	heard("o 0/0>1/0! 0/0>3/0 r 1/0>0/0");
+	closes(&state);
+	heard("c 3/0>0/0");
+	shared = false;
+	assert_int_equal(opens(&state, R), ERR_FSAL_NO_ERROR);
+	shared = true;
+	meanwhile = make_known;
+	assert_int_equal(reopens(&state, R | W), ERR_FSAL_NO_ERROR);
+	heard("o 0/0>3/0 0/0>1/0! r 1/0>0/0");
+	closes(&state);
+	heard("c 3/0>0/0");
+}
+
+/* It began before opens held everywhere. */
+static void an_open_that_was_under_way_is_looked_for(void **unused)
+{
+	uint32_t before = looks;
+
+	shared = false;
+	becomes_shared = true;
+	assert_int_equal(opens(&state, R), ERR_FSAL_NO_ERROR);
+	assert_int_equal(looks, before + 1);
+	repl_shares_make_known(&exp_, 1);
+	heard("o 0/0>1/0!");
+	assert_int_equal(opens(&other, R), ERR_FSAL_NO_ERROR);
+	assert_int_equal(looks, before + 1);
+	closes(&state);
+	closes(&other);
+	heard("0/0>1/0 o c 1/0>0/0 c 1/0>0/0");
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -402,6 +512,9 @@ int main(void)
 		T(a_reclaim_is_said_to_be_one),
 		T(an_engine_hears_only_of_what_it_was_told),
 		T(a_volume_of_before_hears_nothing),
+		T(opens_of_before_are_made_known),
+		T(what_changes_while_it_is_made_known_is_counted_once),
+		T(an_open_that_was_under_way_is_looked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
