@@ -1,8 +1,15 @@
 #!/usr/bin/python3
 """Two releases in one volume, under a light load: the rolling upgrade of docs/deploy.md as it is written, rounds of failures with mixed releases in both directions, and the way back.
 
-The older release is the last one that has a tag, built beside the tree, and the newer one is the tree. A tag from before 0.2.0 speaks no common protocol and does not count; until there is another one, the tree is the older one, too.
-While the older one knows the tree's protocol already, the newer one is the tree built with -DNFS4R_REHEARSAL=ON, which speaks one protocol more. So a release always meets the next one, and the upgrade has something to finish."""
+The older release is the last one that has a tag, built beside the tree, and the newer one is the tree. A clone may have no tags: then it is the last one that `releases` names, if the clone has that commit.
+A release from before 0.2.0 speaks no common protocol and does not count; until there is another one, the tree is the older one, too. While the older one knows the tree's protocol already, the newer one is the tree built with
+-DNFS4R_REHEARSAL=ON, which speaks one protocol more. So a release always meets the next one, and the upgrade has something to finish.
+
+A new volume begins with the highest protocol that its servers know, so the bed comes up with the older release.
+
+	t_upgrade.py [finish]   finish: no failures and no way back before the upgrade is finished
+
+	TB_OLDER=list: as in a clone without tags; TB_OLDER=tree: as if there were no release"""
 import json
 import os
 import re
@@ -13,18 +20,55 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
+from lock_clients import Agents
+from t_lock_shares import raw
 from t_restart import DIR, Load, lost
 from t_views import wait_back
 
 FIRST = (0, 2, 0)       # the first release that lives beside others
+LOCKS = 10              # the protocol by which locks hold at all sites
 
 
-def last_tag():
-    """The last release with a tag, or None."""
-    r = subprocess.run(['git', '-C', bed.ROOT, 'tag', '--list', '[0-9]*.[0-9]*.[0-9]*', 'v[0-9]*.[0-9]*.[0-9]*'], capture_output=True, text=True)
-    tags = [(tuple(map(int, m.groups())), t) for t in r.stdout.split() if (m := re.fullmatch(r'v?(\d+)\.(\d+)\.(\d+)', t))]
-    tags = [t for t in sorted(tags) if t[0] >= FIRST]
-    return tags[-1][1] if tags else None
+LIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'releases')
+
+
+def git(*args):
+    return subprocess.run(['git', '-C', bed.ROOT, *args], capture_output=True, text=True)
+
+
+def commit_of(name):
+    """The commit of that name, or None: this clone does not have it."""
+    r = git('rev-parse', '--verify', '--quiet', f'{name}^{{commit}}')
+    return r.stdout.strip() if r.returncode == 0 else None
+
+
+def listed():
+    """(release, commit) of each line of `releases`."""
+    with open(LIST) as f:
+        return [line.split() for line in f if line.strip() and not line.startswith('#')]
+
+
+def last_release(how):
+    """Name and commit of the last release that this clone has, or None. A tag counts before the list. how: TB_OLDER."""
+    found = {}
+    names = [] if how == 'tree' else listed()
+    if how == '':
+        names += [(t, t) for t in git('tag', '--list', '[0-9]*.[0-9]*.[0-9]*', 'v[0-9]*.[0-9]*.[0-9]*').stdout.split()]
+    for name, where in names:
+        m, commit = re.fullmatch(r'v?(\d+)\.(\d+)\.(\d+)', name), commit_of(where)
+        if m and commit and tuple(map(int, m.groups())) >= FIRST:
+            found[tuple(map(int, m.groups()))] = name, commit
+    return found[max(found)] if found else None
+
+
+def source_of(release):
+    """That release beside the tree. What was called the same before and is another commit has another folder."""
+    name, commit = release
+    source = os.path.join(bed.ROOT, 'build', f'release-{name}-{commit[:8]}')
+    if not os.path.exists(source):
+        r = git('worktree', 'add', '--detach', source, commit)
+        bed.expect(r.returncode == 0, f'git worktree add {source}: {r.stderr}')
+    return source
 
 
 def protocol(source):
@@ -44,21 +88,27 @@ def build(source, where, *options):
     return os.path.join(where, 'FSAL_REPL/libfsalrepl.so')
 
 
-class Releases:
-    """The older and the newer one, as folders of plugins in the bed's run directory."""
+class Modules:
+    """The older and the newer one."""
 
-    def __init__(self, b):
-        self.b, tag, source = b, last_tag(), bed.ROOT
-        mine = os.path.join(bed.ROOT, 'build/release/FSAL_REPL/libfsalrepl.so')
-        if tag:
-            source = os.path.join(bed.ROOT, 'build', f'tag-{tag}')
-            if not os.path.exists(source):
-                subprocess.run(['git', '-C', bed.ROOT, 'worktree', 'add', '--detach', source, tag], check=True, capture_output=True)
-        old = build(source, os.path.join(source, 'build/release')) if tag else mine
-        rehearsal = protocol(source) == protocol(bed.ROOT)
-        new = build(bed.ROOT, os.path.join(bed.ROOT, 'build/rehearsal'), '-DNFS4R_REHEARSAL=ON') if rehearsal else mine
-        self.what = f'{tag or "no tag: the tree"} and the tree{", rehearsing the next protocol" if rehearsal else ""}'
-        self.folder = {'old': self.plugins('old', old), 'new': self.plugins('new', new)}
+    def __init__(self):
+        how = os.environ.get('TB_OLDER', '')
+        bed.expect(how in ('', 'list', 'tree'), f'TB_OLDER is list or tree, not {how}')
+        release, mine = last_release(how), os.path.join(bed.ROOT, 'build/release/FSAL_REPL/libfsalrepl.so')
+        source = source_of(release) if release else bed.ROOT
+        self.older = build(source, os.path.join(source, 'build/release')) if release else mine
+        self.rehearsal = protocol(source) == protocol(bed.ROOT)
+        self.newer = build(bed.ROOT, os.path.join(bed.ROOT, 'build/rehearsal'), '-DNFS4R_REHEARSAL=ON') if self.rehearsal else mine
+        self.first = protocol(source)
+        self.what = f'{" ".join(release) if release else "no release: the tree"} and the tree{", rehearsing the next protocol" if self.rehearsal else ""}'
+
+
+class Releases:
+    """Both as folders of plugins in the bed's run directory."""
+
+    def __init__(self, b, modules):
+        self.b, self.rehearsal = b, modules.rehearsal
+        self.folder = {'old': self.plugins('old', modules.older), 'new': self.plugins('new', modules.newer)}
         self.runs = {}
 
     def plugins(self, name, module):
@@ -147,6 +197,57 @@ def back(b, releases, load):
         load.goes_on()
 
 
+def raise_protocol(b, want):
+    r = b.ctl(1, 'upgrade', 'finish', '--yes')
+    bed.expect(r.returncode == 0, f'upgrade finish: {r.stdout}{r.stderr}')
+    bed.eventually(20, lambda: all(settings(b, s)['protocol'] == want['protocol'] for s in b.sites), 'not all servers follow')
+
+
+def denying(b, path):
+    """A program at site 1 that has the file open and denies others to write."""
+    p = subprocess.Popen(b.command(*raw(b, 'hold', path, '10.0.1.1', '3', '2')), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    line = bed.line_of(p).strip()
+    if line != 'open':
+        p.kill()
+    bed.expect(line == 'open', f'the open that denies: {line}')
+    return p
+
+
+def locks_begin_to_hold(b, want):
+    """What clients have when the protocol is raised to the one by which locks hold at all sites holds there, too. Where two have the same, both keep it, and a log says so."""
+    names = {n: f'{DIR}/{n}' for n in ('one', 'both', 'denied')}
+    b.sh(1, f'cd {DIR} && echo text | tee one both denied')
+    bed.everywhere(lambda s: b.sh(s, f'cat {DIR}/one {DIR}/both {DIR}/denied'), b.sites)
+    marks = {s: len(b.log(s)) for s in b.sites}
+    with Agents(b, names['one'], [1, 2]) as (at1, at2), Agents(b, names['both'], [1, 3]) as (both1, both3):
+        at1.must_lock('w', start=0, length=10)
+        bed.expect(at2.lock('r', start=20, length=5)['result'] == 'ok', 'two ranges of one file')
+        for a in both1, both3:
+            a.must_lock('w', wait=False)      # each site by itself
+        p = denying(b, names['denied'].replace('/nfs', '/data'))
+        try:
+            raise_protocol(b, want)
+            time.sleep(1)       # each server asks for what its clients have
+            bed.expect(at2.lock('w', start=0, length=10)['result'] == 'EAGAIN', 'a lock of before does not hold at another site')
+            bed.expect(at1.lock('w', start=22, length=1)['result'] == 'EAGAIN', 'a lock of site 2 does not hold at site 1')
+            r = b.tb('sh', 2, '-n', '-t', 60, '--', 'sh', '-c', f'echo more >>{names["denied"]}')
+            bed.expect(r.returncode and 'denied' in r.stderr, f'a writer beside an open that denies it: status {r.returncode} {r.stderr}')
+        finally:
+            p.kill()
+            p.wait()
+        waiting = at2.begin('lock', type='w', start=0, length=10, wait=True)
+        time.sleep(1)
+        bed.expect(not at2.answered(waiting), 'a waiter has what another one has')
+        at1.unlock()
+        bed.expect(at2.end(waiting, 10)['result'] == 'ok', 'a waiter does not get what is given back')
+        bed.eventually(10, lambda: any('a client of another server has' in b.log(s)[marks[s]:] for s in (1, 3)), 'no log names the lock that two have')
+        for a in both1, both3:
+            bed.expect(a.ask('write', at=0, text='x')['result'] == 'ok', 'one of the two cannot write any more')
+            a.unlock()
+        both1.must_lock('w')
+        bed.expect(both3.lock('w')['result'] == 'EAGAIN', 'both have it again')
+
+
 def finish(b, releases, load):
     """Refused while a server is down; then it takes a moment and nobody pauses. A server of the old release does not start any more."""
     want = settings(b, 1)['may_finish']
@@ -158,9 +259,10 @@ def finish(b, releases, load):
     b.must('server', 3, 'start')
     wait_back(b, 60)
     bed.expect('nfs4rctl upgrade finish' in b.ctl(1, 'status').stdout, 'status has no line upgrade')
-    r = b.ctl(1, 'upgrade', 'finish', '--yes')
-    bed.expect(r.returncode == 0, f'upgrade finish: {r.stdout}{r.stderr}')
-    bed.eventually(20, lambda: all(settings(b, s)['protocol'] == want['protocol'] for s in b.sites), 'not all servers follow')
+    if settings(b, 1)['protocol'] < LOCKS <= want['protocol'] and not releases.rehearsal:
+        locks_begin_to_hold(b, want)
+    else:
+        raise_protocol(b, want)
     load.goes_on()
     mark = len(b.log(2))
     releases.install(2, 'old')
@@ -181,19 +283,24 @@ def nothing_lost(b, load):
 
 def main():
     report = bed.Report('upgrade')
-    with bed.Bed.own('--rtt', '40ms', *bed.SHORT) as b:
-        releases = Releases(b)
-        report.say(f'# {releases.what}')
+    modules = Modules()
+    with bed.Bed.own('--rtt', '40ms', *bed.SHORT, '--module', modules.older) as b:
+        releases = Releases(b, modules)
+        report.say(f'# {modules.what}')
         for s in b.sites:
             releases.install(s, 'old')
-        bed.everywhere(lambda s: b.kill(s, 'stop'), b.sites)
-        bed.everywhere(lambda s: b.must('server', s, 'start'), b.sites)
         wait_back(b, 60)
+        bed.expect(settings(b, 1)['protocol'] == modules.first, f'the volume of the older release has {settings(b, 1)}')
         b.sh(1, f'mkdir -p {DIR}', timeout=90)
+        b.clocks = bed.everywhere(b.clock, b.sites)
         load = Load(b, 'upgrade')
         try:
-            report.check('servers are replaced one after the other', upgrade, b, releases, load)
-            report.check('and put back, and replaced again', back, b, releases, load)
+            if sys.argv[1:] == ['finish']:
+                for s in b.sites:
+                    releases.replace(s, 'new')
+            else:
+                report.check('servers are replaced one after the other', upgrade, b, releases, load)
+                report.check('and put back, and replaced again', back, b, releases, load)
             report.check('the upgrade is finished', finish, b, releases, load)
             report.check('nothing is lost', nothing_lost, b, load)
         finally:
