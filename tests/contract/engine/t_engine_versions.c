@@ -160,7 +160,7 @@ static void the_old_release_is_refused_when_it_is_finished(void **state)
 	cluster_stop(c, 3);
 	c->site[3].next_release = false;
 	assert_int_equal(cluster_try_start(c, 3, why), NFS4R_MISMATCH);
-	snprintf(want, sizeof(want), "has disk format %u, but this release reads format %u: install a release with that format", NFS4R_DISK_FORMAT_REHEARSED, NFS4R_DISK_FORMAT);
+	snprintf(want, sizeof(want), "has disk format %u, but this release reads format %u to %u: install a release with that format", NFS4R_DISK_FORMAT_REHEARSED, NFS4R_DISK_FORMAT_LOWEST, NFS4R_DISK_FORMAT);
 	if (!strstr(why, want))
 		fail_msg("%s", why);
 	/* With another store it starts, and is told by the others what to install. */
