@@ -266,7 +266,8 @@
 	X(F_LOCK_GAP_ROWS, "locks 13", "nobody looks at the row of a file whose authority is gone")                          \
 	X(F_WRITE_OF_OUTSIDE, "locks 14", "a WRITE counts that was forwarded before its server was outside")                 \
 	X(F_LOCK_LIST_LOWERED, "locks 8", "a list names a write lock whose owner has asked for a read lock in its place")    \
-	X(F_CLIENT_GONE_SINCE, "locks 7", "a client hears that it is listed, although it was taken out of the list since")
+	X(F_CLIENT_GONE_SINCE, "locks 7", "a client hears that it is listed, although it was taken out of the list since")   \
+	X(F_LOCK_JOIN_DROPS_GAPS, "locks 11", "a server that joins drops gaps that it noted in the view that it joins")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

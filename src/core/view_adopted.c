@@ -12,6 +12,7 @@
 void core_view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r_servers removed, nfs4r_servers anew)
 {
 	recovery_memory_adopted(c);
+	locks_gaps_older(c, anew);
 	view_seal_adopted(c);
 	recovery_repair_check(c);
 	view_seal_go_on(c);

@@ -43,6 +43,35 @@ static void of_a_volume_that_was_upgraded(void **state)
 	net_free(n);
 }
 
+/* S granted a lock that no row has, and died. Nobody controls the file, and its row is no answer to a test. */
+static void a_test_is_not_answered_by_a_row_that_is_past(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_lock lock = byte(3, 0);
+	struct nfs4r_oid f;
+
+	n->cfg.revoke_ms = n->cfg.idle_ms = 60000;
+	locks_on(n);
+	ends_begin(n, "d/ d/f", NFS4R_DURABILITY_COMMIT);
+	n->cfg.idle_ms = 60000;
+	net_retune(n);
+	assert_true(until_back(n));
+	f = at(n, "d/f");
+	assert_int_equal(try_byte(n, S, &f, 1, 50), NFS4R_OK);
+	assert_int_equal(try_byte(n, P, &f, 2, 0), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	net_crash(n, S);
+	assert_true(until_sealed(n, P, S, 8 * LEASE) && until_sealed(n, Q, S, 8 * LEASE));
+	for (int i = 0; i < 20; i++) {
+		enum nfs4r_status st = finish(n, op_lock_test(n, Q, &f, &lock));
+
+		assert_true(st == NFS4R_DELAY || st == NFS4R_DENIED);
+		net_run(n, 200);
+	}
+	assert_int_equal(finish(n, op_lock_test(n, Q, &f, &lock)), NFS4R_DENIED);
+	net_free(n);
+}
+
 /* ---- what is said of it ---- */
 
 struct seen {
@@ -146,6 +175,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_a_volume_that_was_upgraded),
+		cmocka_unit_test(a_test_is_not_answered_by_a_row_that_is_past),
 		cmocka_unit_test(it_says_for_whom_it_waits),
 	};
 

@@ -202,6 +202,25 @@ static bool clients_of_a_server_outside_are_awaited(struct net *n)
 	return keep_trying(n, Q, &f, 2, 50, 5000) == NFS4R_DELAY;
 }
 
+/* Only P knows that S controls the file. P is outside when S dies, and notes that as it joins. */
+static bool who_joins_keeps_what_it_notes_then(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+
+	list_client(n, S, 9);
+	net_drop(n, S, Q, NFS4R_MSG_PROPOSE);
+	assert_int_equal(keep_trying(n, S, &f, 9, 50, 5000), NFS4R_OK);
+	cut_off(n, P);
+	assert_true(until_removed(n, Q, P, 10 * LEASE) && until_removed(n, S, P, 10 * LEASE));
+	assert_true(acting(n, S, &f));
+	net_crash(n, S);
+	net_pass(n);
+	assert_true(until_sealed(n, Q, S, 10 * LEASE) && until_sealed(n, P, S, 10 * LEASE));
+	net_run(n, 3 * LEASE);
+	assert_true(serves(n, P) && serves(n, Q));
+	return keep_trying(n, Q, &f, 2, 50, 5000) == NFS4R_DELAY;
+}
+
 /* P, the authority, and S, where a client has a lock, start anew. The list of S has nothing in it. */
 static bool a_client_that_has_to_reclaim_is_awaited(struct net *n)
 {
@@ -277,6 +296,7 @@ static const struct prevents list[] = {
 	{ "locks 11: what a dead server granted is not granted again", F_LOCK_GAP_UNNOTED, what_a_dead_server_granted_is_not_granted_again },
 	{ "locks 11: who wins hears of gaps by the ACKs", F_LOCK_ACK_NO_GAP, who_wins_hears_of_gaps_by_the_acks },
 	{ "locks 11: who joins knows no gap that is over", F_LOCK_JOIN_KEEPS_GAPS, who_joins_knows_no_gap_that_is_over },
+	{ "locks 11: who joins keeps what it notes then", F_LOCK_JOIN_DROPS_GAPS, who_joins_keeps_what_it_notes_then },
 	{ "locks 11: nothing in a gap is released", F_LOCK_RELEASE_IN_GAP, nothing_in_a_gap_is_released },
 	{ "locks 11: the end of a gap is said until it is heard", F_LOCK_END_ONCE, the_end_of_a_gap_is_said_until_it_is_heard },
 	{ "locks 11: the end of an older gap ends no other", F_LOCK_OLD_END, the_end_of_an_older_gap_ends_no_other },

@@ -6,7 +6,7 @@
  * below it, has such a row. The winner ends the gap (gap.c) and tells all members, which drop the rows that its claim covers. A deep row above what was won stays: whoever wins something else there is
  * in a gap, too.
  *
- * Failure modes: a server was outside: it drops all of its rows, and takes over those of all members, when it joins. A row that is there for nothing costs the next winner a question to all members, and no lock.
+ * Failure modes: a server was outside: when it joins it drops the rows that it had before, and takes over those of all members. What it notes as it crosses the ends of logs in that view stays: perhaps nobody else had the claim. A row that is there for nothing costs the next winner a question to all members, and no lock.
  *
  * Invariants: a majority has the row of each object that a server with an ended log may have granted locks of, until somebody has ended that gap.
  */
@@ -59,10 +59,14 @@ void locks_gap_note(struct nfs4r_core *c, const struct nfs4r_control *k, nfs4r_s
 	struct nfs4r_put p;
 
 	control_is_known(c, &k->oid, &f);
-	if (f.known == NFS4R_DEAD || (r && r->depth >= k->depth))
+	if (f.known == NFS4R_DEAD || (r && r->depth >= k->depth)) {
+		if (r)
+			r->old = false;
 		return;
+	}
 	if (!r)
 		r = add(c, &k->oid);
+	r->old = false;
 	r->depth = k->depth;
 	r->server = server;
 	r->end = end;
@@ -154,12 +158,23 @@ void locks_gap_dead(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 		drop(c, r);
 }
 
+/* A view was adopted, whose logs end next. What was noted before may be over if this server was outside. */
+void locks_gaps_older(struct nfs4r_core *c, nfs4r_servers anew)
+{
+	struct gap_row *r, *tmp;
+
+	if (state_is_member(c, c->self) && !(anew & NFS4R_BIT(c->self)))
+		return;
+	HASH_ITER(hh, c->locks.gap_rows, r, tmp)
+		r->old = true;
+}
+
 void locks_gaps_forget(struct nfs4r_core *c)
 {
 	struct gap_row *r, *tmp;
 
 	HASH_ITER(hh, c->locks.gap_rows, r, tmp)
-		if (!FAULT(F_LOCK_JOIN_KEEPS_GAPS))
+		if ((r->old || FAULT(F_LOCK_JOIN_DROPS_GAPS)) && !FAULT(F_LOCK_JOIN_KEEPS_GAPS))
 			drop(c, r);
 }
 

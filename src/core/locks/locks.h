@@ -61,6 +61,7 @@ uint32_t locks_sweep(struct nfs4r_core *c, struct nfs4r_oid *out, uint32_t max);
 /* gap.c: what an authority that has no table may not do, for whom it waits, and when that is over */
 bool locks_in_gap(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* under control of this server, closing or not */
 bool locks_row_is_past(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn written); /* ... which is of that own entry, 0: of any other: it is older than the table that was lost */
+bool locks_gap_noted(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* of it, or above it */
 void locks_gap_started(struct nfs4r_core *c);
 void locks_gap_timers(struct nfs4r_core *c);
 void locks_gap_goes_on(struct nfs4r_core *c); /* what gaps wait for may have come */
@@ -85,6 +86,7 @@ bool locks_gap_restored(struct nfs4r_core *c, const struct gap_row *row); /* fal
 void locks_gap_of_ended(struct nfs4r_core *c, const struct claim *cl); /* its owner's log has ended */
 bool locks_gap_touches(struct nfs4r_core *c, const struct claim *cl); /* something of what it controls, or below it, is in one */
 void locks_gaps_forget(struct nfs4r_core *c);
+void locks_gaps_older(struct nfs4r_core *c, nfs4r_servers anew); /* a view was adopted, and no log has ended with it yet */
 void locks_gap_taken_over(struct nfs4r_core *c, const struct nfs4r_control *k, nfs4r_server_id server, nfs4r_lsn end);
 
 /* outlive.c: what is held when control ends */

@@ -56,7 +56,6 @@ void locks_gap_fini(struct nfs4r_core *c);
 void locks_gap_note(struct nfs4r_core *c, const struct nfs4r_control *k, nfs4r_server_id server, nfs4r_lsn end);
 void locks_gap_drop(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n); /* of all that is in @v, or below it */
 void locks_gap_dead(struct nfs4r_core *c, const struct nfs4r_oid *oid);
-bool locks_gap_noted(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* of it, or above it */
 void locks_gap_all_over(struct nfs4r_core *c);
 
 /* outlive.c */

@@ -106,6 +106,7 @@ struct gap_row { /* gap_rows.c, row 'G': what a server controlled when its log e
 	uint32_t depth;
 	nfs4r_server_id server;
 	nfs4r_lsn end; /* for reports: position behind the end of its log; of this server itself, which won what was in a gap: behind the end of its log then */
+	bool old; /* noted before this server was outside */
 	UT_hash_handle hh;
 };
 

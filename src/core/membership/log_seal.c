@@ -152,6 +152,8 @@ void view_seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 	seal = s->lsn;
 	log_fuzzy_crossed(c, log, seal); /* before: it can be done again */
 	ops_monotonic_sealed(c, log); /* before: a crash in between must not leave what nobody would take away any more */
+	if (state_locks_shared(c))
+		view_claims_sealed(c, log); /* the same: nor a claim of which no gap is noted (locks 11) */
 	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SEALED, .sealed = { .log = log, .until = seal } });
 	log_cross(c, log, seal);
 	view_claims_sealed(c, log);
