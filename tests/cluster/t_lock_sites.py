@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib
 import bed
 import lock_history
 from lock_clients import PARTS, Agents, bed_for, cells, mount_first, none_left
+from t_views import stop_process, wait_back
 
 DIR = '/nfs/locks'
 SEED = os.environ.get('SEED', '1')
@@ -314,6 +315,43 @@ def a_server_dies(b, part, site):
     return f'served after {back:.1f} s, handed over in {had["t1"] - t:.1f} s'
 
 
+def a_lock_is_lost(b, how, begin, end, lease=10):
+    """Its server is away for longer than its lock waits for it. Somebody else has it then, and the program that had it hears EIO before it does anything else under it."""
+    with Agents(b, f'{DIR}/lost-{how}', [2, 1, 3]) as (had, heir, other):
+        had.must_lock()
+        had.ask('add', at=0)
+        waits = heir.begin('lock', type='w', start=0, length=0, wait=True)
+        time.sleep(0.5)
+        t = time.time()
+        begin()
+        try:
+            inherited = heir.end(waits, 90)
+            after = inherited['t1'] - t
+            bed.expect(inherited['result'] == 'ok' and after > lease, f'another had the lock after {after:.1f} s, and a lease is {lease} s: {inherited}')
+            bed.expect(heir.ask('add', at=0)['result'] == 2, 'who got the lock counts on from what the one before wrote')
+        finally:
+            end()
+        wait_back(b, 60)
+        result = had.ask('add', 90, at=0)['result']
+        bed.expect(result in ('EIO', 'ESTALE'), f'it counted on under a lock that another had meanwhile: {result}')
+        bed.expect(heir.ask('add', at=0)['result'] == 3, 'who has the lock counts on')
+        bed.expect(other.lock()['result'] in NO, 'two had the lock at a time')
+        heir.unlock()
+        had.close()     # until then its kernel keeps its other programs out
+        with Agents(b, f'{DIR}/lost-{how}', [2]) as (again,):
+            again.must_lock(seconds=90)
+            bed.expect(again.ask('add', at=0)['result'] == 4, 'the client of the site that was away has the lock, and not what was counted')
+    return f'another had it after {after:.1f} s'
+
+
+def cut_off(b):
+    return lambda: b.must('link', 2, 'all', 'cut'), lambda: b.must('link', 2, 'all', 'heal')
+
+
+def stands_still(b):
+    return lambda: stop_process(b, 2), lambda: stop_process(b, 2, go_on=True)
+
+
 # ---- all -----------------------------------------------------------------------------------------
 
 def run(part, report):
@@ -341,6 +379,18 @@ def run(part, report):
             check(f'server {site} dies', a_server_dies, b, part, site)
         check('no lock is left', none_left, b)
         check('servers live', b.servers_alive)
+    if part.sites:
+        without_a_site(report)
+
+
+def without_a_site(report):
+    """Where the others go on without a server that is away, and take over what it controlled."""
+    with bed_for('sites', *bed.SHORT, '--set', 'Durability=commit') as b:
+        b.sh(1, f'mkdir {DIR}')
+        report.check('sites: a lock of a site that is cut off is lost', a_lock_is_lost, b, 'cut', *cut_off(b))
+        report.check('sites: a lock of a site that stands still is lost', a_lock_is_lost, b, 'still', *stands_still(b))
+        report.check('sites: no lock is left of them', none_left, b)
+        report.check('sites: servers live without one', b.servers_alive)
 
 
 def main():

@@ -2,43 +2,76 @@
 """Byte-range locks of the clients of one site: who has one, who is next, and how soon.
 
 	t_locks.py [4.1]        with all versions of NFS, or these
+	t_locks.py elsewhere    the same at each of three sites at once, while another site works with the files, which is the authority most of the time. Or of: elsewhere 4.1
 	t_locks.py machines     two machines that were copied from one, at two sites: they call themselves the same, and are two owners
 """
+import contextlib
 import json
 import os
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
-from lock_clients import Agents, bed_for
+from lock_clients import Agents, bed_for, none_left
 
 DIR = '/nfs/locks'
-VERSIONS = sys.argv[1:] or ['4.2', '4.1', '4.0']
+VERSIONS = [v for v in sys.argv[1:] if v.startswith('4')] or ['4.2', '4.1', '4.0']
 # A client with NFSv4.0 cannot be told that a lock is free. It asks after 1, 2, 4 ... 30 s.
 TOLD = '4.2', '4.1'
 
 
-def work(b, *args, timeout=90):
-    return json.loads(b.must_py(1, 'lock_worker.py', *args, timeout=timeout).splitlines()[-1])
+class Place:
+    """A site with its client, for tests of one client. @by: the site that works with the same files meanwhile, or nobody does."""
+
+    def __init__(self, b, site, version, by=None):
+        self.b, self.site, self.version, self.by = b, site, version, by
+
+    def name(self, what):
+        return f'{what}-{self.version}-{self.site}'
+
+    def work(self, do, what, *args, timeout=150):
+        path = f'{DIR}/{self.name(what)}'
+        with self.controlled_elsewhere(path):
+            return json.loads(self.b.must_py(self.site, 'lock_worker.py', do, path, *args, timeout=timeout).splitlines()[-1])
+
+    @contextlib.contextmanager
+    def controlled_elsewhere(self, path):
+        """Somebody there writes where nobody reads."""
+        if self.by is None:
+            yield
+            return
+        over = threading.Event()
+        with Agents(self.b, path, [self.by]) as (writer,):
+            def write():
+                while not over.wait(0.05):
+                    writer.ask('write', at=100000, text='\0')
+            writer.ask('write', at=100000, text='\0')
+            thread = threading.Thread(target=write)
+            thread.start()
+            try:
+                yield
+            finally:
+                over.set()
+                thread.join()
 
 
-def rules(b, version):
-    bad = work(b, 'rules', f'{DIR}/rules-{version}')['bad']
+def rules(at):
+    bad = at.work('rules', 'rules')['bad']
     bed.expect(not bad, '\n'.join(bad))
 
 
-def counted(b, version, kind, n, processes):
-    path = f'{DIR}/{kind}-{version}'
-    r = work(b, 'counter', path, kind, str(n), str(processes))
+def counted(at, kind, n, processes):
+    r = at.work('counter', kind, kind, str(n), str(processes))
     bed.expect(not r['errors'], f'{r["errors"]}')
-    numbers = [int(x) for x in b.sh(1, f'tr -d "\\0" <{path}').split()]
+    numbers = [int(x) for x in at.b.sh(at.site, f'tr -d "\\0" <{DIR}/{at.name(kind)}').split()]
     bed.expect(sum(numbers) == n * processes, f'{sum(numbers)} of {n * processes} were counted')
     return f'{n * processes} in {r["seconds"]:.1f} s, longest wait {r["longest"]:.2f} s'
 
 
-def handed_over(b, version):
-    r = work(b, 'handover', f'{DIR}/handover-{version}', '20')
+def handed_over(at):
+    r = at.work('handover', 'handover', '20')
     bed.expect(r['overlaps'] == 0, f'two had the lock at a time: {r}')
     bed.expect(r['changes'] >= 20, f'{r}')
     if not bed.STOCK:
@@ -46,37 +79,61 @@ def handed_over(b, version):
     return f'median {1000 * r["median"]:.0f} ms, longest {1000 * r["longest"]:.0f} ms'
 
 
-def in_order(b, version):
-    r = work(b, 'order', f'{DIR}/order-{version}', '6')
+def in_order(at):
+    r = at.work('order', 'order', '6')
     if not bed.STOCK:
         bed.expect(r['in order'] and r['seconds'] < 6, f'{r}')
     return f'{r}'
 
 
-def a_waiter_is_killed(b, version):
+def a_waiter_is_killed(at):
     """The others wait for it as long as its lock is reserved for it, and not for a lease."""
-    r = work(b, 'killed', f'{DIR}/killed-{version}')
+    r = at.work('killed', 'killed')
     if not bed.STOCK:
         bed.expect(r['in order'] and r['first'] < 2 and r['second'] < 9, f'{r}')
     return f'first {r["first"]:.2f} s, the one behind the killed {r["second"]:.2f} s'
 
 
-def reported(b, version):
+def reported(at):
     """Who has the lock and who waits, by nfs4rctl, while they do."""
-    path = f'report-{version}'
-    waiters = b.start_py(1, 'lock_worker.py', 'order', f'{DIR}/{path}', '6')
+    path = at.name('report')
+    waiters = at.b.start_py(at.site, 'lock_worker.py', 'order', f'{DIR}/{path}', '6')
 
     def seen():
-        r = b.ctl(1, '--json', 'locks', f'/locks/{path}')
+        r = at.b.ctl(at.site, '--json', 'locks', f'/locks/{path}')
         rows = json.loads(r.stdout)['locks'] if r.returncode == 0 else []
         return len(rows) > 1 and rows[0]['state'] == 'held' and rows    # between two holders it is reserved
     rows = bed.eventually(20, seen, 'nfs4rctl locks shows no holder with a waiter', 0.1)
     waiters.communicate(timeout=60)
     row = rows[0]
     bed.expect([r['state'] for r in rows] == ['held'] + ['waiting'] * (len(rows) - 1), f'{rows}')
-    bed.expect((row['path'], row['type'], row['start'], row['length'], row['address']) == (f'/locks/{path}', 'write', 0, None, '10.0.1.2'), f'{row}')
+    bed.expect((row['path'], row['type'], row['start'], row['length'], row['address']) == (f'/locks/{path}', 'write', 0, None, f'10.0.{at.site}.2'), f'{row}')
     bed.expect(row['client'].startswith('Linux NFSv4'), f'{row}')
     return f'{row["client"]}, {len(rows) - 1} waiting'
+
+
+def checks(report, at, prefix=''):
+    def check(name, *what):
+        report.check(f'{prefix}{at.version}: {name}', what[0], at, *what[1:])
+    check('what two owners may have', rules)
+    for kind, n, processes in (('fcntl', 20, 8), ('ofd', 20, 8), ('flock', 20, 8), ('range', 20, 8), ('try', 10, 4)) if at.version in TOLD else (('fcntl', 2, 3), ('try', 10, 4)):
+        check(f'a number under a lock, {kind}', counted, kind, n, processes)
+    if at.version in TOLD:
+        check('a lock is handed over', handed_over)
+        check('first come, first served', in_order)
+        check('a waiter is killed', a_waiter_is_killed)
+        if not bed.STOCK:
+            check('who has a lock, and who waits', reported)
+
+
+def elsewhere(report):
+    with bed_for('sites') as b:
+        b.sh(1, f'mkdir {DIR}')
+        for v in VERSIONS:
+            b.remount(f'vers={v}', b.clients)
+            bed.everywhere(lambda s: checks(report, Place(b, s, v, s % len(b.clients) + 1), f'site {s}, {s % len(b.clients) + 1} writes, '), b.clients)
+        report.check('elsewhere: no lock is left', none_left, b)
+        report.check('elsewhere: servers live', b.servers_alive)
 
 
 # ---- machines of one image -----------------------------------------------------------------------
@@ -136,20 +193,15 @@ def main():
     if sys.argv[1:] == ['machines']:
         machines(report)
         sys.exit(report.status())
+    if sys.argv[1:2] == ['elsewhere']:
+        elsewhere(report)
+        sys.exit(report.status())
     with bed.Bed.own('--sites', '1', '--rtt', '0.1ms') as b:
         b.sites = [1]
         b.sh(1, f'mkdir {DIR}')
         for v in VERSIONS:
             b.remount(f'vers={v}')
-            report.check(f'{v}: what two owners may have', rules, b, v)
-            for kind, n, processes in (('fcntl', 20, 8), ('ofd', 20, 8), ('flock', 20, 8), ('range', 20, 8), ('try', 10, 4)) if v in TOLD else (('fcntl', 2, 3), ('try', 10, 4)):
-                report.check(f'{v}: a number under a lock, {kind}', counted, b, v, kind, n, processes)
-            if v in TOLD:
-                report.check(f'{v}: a lock is handed over', handed_over, b, v)
-                report.check(f'{v}: first come, first served', in_order, b, v)
-                report.check(f'{v}: a waiter is killed', a_waiter_is_killed, b, v)
-                if not bed.STOCK:
-                    report.check(f'{v}: who has a lock, and who waits', reported, b, v)
+            checks(report, Place(b, 1, v))
         report.check('servers live', b.servers_alive)
     sys.exit(report.status())
 

@@ -6,6 +6,7 @@ is lost, no closed version was seen and gone, and what was counted under a lock 
     t_rounds.py locks                all sites' clients lock the same files
     ROUNDS=100 SEED=n t_rounds.py    so many rounds of two troubles (EACH=1: of one), in random order
     ONLY='full disk,killed' ...      no troubles but these
+    DURABILITY=commit ...            the others take over what a server controlled that is away. That is so with `locks`; else Durability = local
 
 A trouble is a function (round, site) in TROUBLES: it makes it, waits, mends it. A new one needs only its line in the table.
 """
@@ -30,6 +31,7 @@ OPTIONS = ('--rtt', '40ms', '--lease', str(LEASE), '--grace', '8', '--images', '
 EACH = int(os.environ.get('EACH', 2))   # troubles in a round
 SECONDS = 3 + 3 * EACH      # of load in a round
 SHARED_LOCKS = sys.argv[1:] == ['locks']
+DURABILITY = os.environ.get('DURABILITY', 'commit' if SHARED_LOCKS else 'local')
 
 
 # ---- troubles ----------------------------------------------------------------------------------
@@ -246,7 +248,7 @@ def all_rounds(report, times, todo, seed):
     n = 0
     while n < len(todo):
         good = True
-        with bed.Bed.own(*OPTIONS) as b:
+        with bed.Bed.own(*OPTIONS, '--set', f'Durability={DURABILITY}') as b:
             while good and n < len(todo):
                 what = ', '.join(f'{name} {site}' for name, site in todo[n])
                 good = report.check(f'round {n} (seed {seed}): {what}', Round(b, f'r{n}', f'{seed}.{n}', todo[n], times).run)
