@@ -369,6 +369,11 @@ void repl_client_reclaimed(struct repl_export *exp, const uint64_t id[2])
 	DO_THROUGH_GATE(exp, nfs4r_client_reclaimed(exp->eng, id));
 }
 
+void repl_locks_known(struct repl_export *exp)
+{
+	DO_THROUGH_GATE(exp, nfs4r_locks_known(exp->eng));
+}
+
 bool repl_clients(struct repl_export *exp, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg)
 {
 	return THROUGH_GATE(exp, false, (nfs4r_clients(exp->eng, repl_module.cfg.rpc.self, fn, arg), true));

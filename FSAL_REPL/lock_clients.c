@@ -559,15 +559,15 @@ static void see_known(const nfs_client_id_t *client, void *arg)
 	words_of(client, &k->words);
 }
 
-bool repl_lock_client_known(struct repl_export *exp, uint64_t number, uint64_t name[2])
+enum nfs4r_status repl_lock_client_known(struct repl_export *exp, uint64_t number, uint64_t name[2])
 {
 	struct known k = { .name = name };
+	enum nfs4r_status st;
 
 	if (!repl_with_client(number, see_known, &k))
-		return false;
-	if (state_of(exp->lock_clients, name, number) == NFS4R_NOENT)
-		(void)begin(exp, name, number, &k.words);
-	return true;
+		return NFS4R_NOENT;
+	st = state_of(exp->lock_clients, name, number);
+	return st == NFS4R_NOENT ? begin(exp, name, number, &k.words) : st;
 }
 
 uint64_t repl_lock_client_number(struct repl_export *exp, const uint64_t name[2])

@@ -12,7 +12,7 @@
  * A client with NFSv4.0 cannot be notified. Its requests only poll: nothing is reserved for them, and what is for Ganesha a notice says that the lock was free a moment ago.
  *
  * A volume gets such locks when an upgrade is finished, while clients have locks that their servers granted each by itself. The table then changes the names of their owners, and the
- * authorities are asked for all of them, as soon as the engine says so, and before anything else is asked for at this server. Where two sites have granted what excludes each other, one hears that it is too late, and the log
+ * authorities are asked for all of them, as soon as the engine says so, as reclaims: nobody is granted anything else until all servers have done that. Where two sites have granted what excludes each other, one hears that it is too late, and the log
  * says so: the program there goes on as it would have before. Requests that wait at that moment are asked for again by Ganesha, after two lease times.
  */
 #include "repl.h"
@@ -21,7 +21,7 @@
 #include "locks_int.h"
 
 #define AGAIN_MS 200
-#define SWITCH_MS 5000 /* so long the others are asked for locks that were granted before they held everywhere */
+#define SWITCH_MS 10000 /* so long the others are asked for locks that were granted before they held everywhere */
 
 /* ---- asking ---- */
 
@@ -212,12 +212,22 @@ static void say_lost(struct repl_locks *l, const struct granted_here *g, enum nf
 			 st == NFS4R_DENIED ? "excludes one that a client of another server has" : "could not be made known to the other servers", more);
 }
 
-static void make_known(struct repl_export *exp, const struct granted_here *g, bool reclaim, uint64_t until_ms)
+/* True: it is to be asked again, a while later. */
+static bool is_delayed(enum nfs4r_status st, uint64_t until_ms)
+{
+	if (st != NFS4R_DELAY || repl_locks_now_ms() >= until_ms)
+		return false;
+	nanosleep(&(struct timespec){ .tv_nsec = AGAIN_MS * 1000000L }, NULL);
+	return true;
+}
+
+static void make_known(struct repl_export *exp, const struct granted_here *g, uint64_t until_ms)
 {
 	enum nfs4r_status st;
 
-	while ((st = ask(exp, NFS4R_OP_LOCK, &g->oid, &g->lock, NFS4R_LOCK_TRY, reclaim, NULL)) == NFS4R_DELAY && repl_locks_now_ms() < until_ms)
-		nanosleep(&(struct timespec){ .tv_nsec = AGAIN_MS * 1000000L }, NULL);
+	do
+		st = ask(exp, NFS4R_OP_LOCK, &g->oid, &g->lock, NFS4R_LOCK_TRY, true, NULL);
+	while (is_delayed(st, until_ms));
 	if (st != NFS4R_OK)
 		say_lost(exp->locks, g, st);
 }
@@ -226,14 +236,18 @@ static void make_known(struct repl_export *exp, const struct granted_here *g, bo
 static void switch_over(struct repl_export *exp, struct granted_here *first, uint64_t until_ms)
 {
 	struct repl_locks *l = exp->locks;
+	enum nfs4r_status st;
 
 	for (struct granted_here *g = first; g != NULL; g = g->next) {
-		if (!repl_lock_client_known(exp, g->number, g->lock.owner.client))
+		do
+			st = repl_lock_client_known(exp, g->number, g->lock.owner.client);
+		while (is_delayed(st, until_ms)); /* the volume has to have it in the list first */
+		if (st == NFS4R_NOENT)
 			continue; /* it is about to go, and its locks with it */
 		PTHREAD_MUTEX_lock(&l->lock);
 		(void)nfs4r_locks_follow_granted(l->table, &g->oid, &g->lock, repl_locks_now_ms());
 		PTHREAD_MUTEX_unlock(&l->lock);
-		make_known(exp, g, false, until_ms);
+		make_known(exp, g, until_ms);
 	}
 }
 
@@ -265,7 +279,7 @@ static void say_all_again(struct repl_export *exp, uint64_t until_ms)
 	pthread_cond_signal(&l->cond);
 	PTHREAD_MUTEX_unlock(&l->lock);
 	for (const struct granted_here *g = granted; g != NULL; g = g->next)
-		make_known(exp, g, true, until_ms);
+		make_known(exp, g, until_ms);
 	free_all(granted);
 	free_all(waiting);
 }
@@ -305,6 +319,7 @@ void repl_locks_make_known(struct repl_export *exp)
 	if (!repl_locks_are_shared(exp) || !is_switched(exp) || __atomic_exchange_n(&l->opens_known, true, __ATOMIC_ACQ_REL))
 		return;
 	repl_shares_make_known(exp, repl_locks_now_ms() + SWITCH_MS);
+	repl_locks_known(exp);
 }
 
 /* The thread looks at once. */

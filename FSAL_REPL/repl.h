@@ -238,6 +238,7 @@ void repl_client_reclaimed(struct repl_export *exp, const uint64_t id[2]); /* as
 bool repl_clients(struct repl_export *exp, bool (*fn)(void *arg, const struct nfs4r_client_entry *k), void *arg); /* as nfs4r_clients() of this server; false: there is no engine now */
 bool repl_serves(struct repl_export *exp); /* as nfs4r_serves() */
 void repl_fence_over(struct repl_export *exp, uint32_t number); /* as nfs4r_fence_over() */
+void repl_locks_known(struct repl_export *exp); /* as nfs4r_locks_known() */
 /* Batches of a directory's names from the local copy. */
 enum nfs4r_status repl_read_here(struct repl_export *exp, struct nfs4r_read *rd);
 /* What a name means in the local copy. */
@@ -634,8 +635,8 @@ enum repl_given_back repl_lock_client_gives_back(struct repl_export *exp, const 
 uint64_t repl_lock_clients_look(struct repl_export *exp);
 void repl_lock_clients_expect_all(struct repl_export *exp); /* every client of the table has to come back */
 void repl_lock_clients_have_all(struct repl_export *exp); /* another engine has heard of all locks: nobody has to reclaim any */
-/* The name of the client with that number of Ganesha's, which begins if it has not yet. False: there is no such client. */
-bool repl_lock_client_known(struct repl_export *exp, uint64_t number, uint64_t name[2]);
+/* The name of the client with that number of Ganesha's, which begins if it has not yet. NOENT: there is no such client. Else as nfs4r_client_begins(). */
+enum nfs4r_status repl_lock_client_known(struct repl_export *exp, uint64_t number, uint64_t name[2]);
 uint64_t repl_lock_client_number(struct repl_export *exp, const uint64_t name[2]); /* the opposite; 0: not known */
 
 /* ---- Ganesha's grace period, and what makes its clients begin anew (lock_grace.c); on the thread of locks.c ---- */

@@ -198,6 +198,8 @@ static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
 		c_bool(c, &m->heartbeat.left) && c_u32(c, &m->heartbeat.trouble) && c_versions(c, &m->heartbeat.protocol) &&
 		c_versions(c, &m->heartbeat.disk_format);
 
+	if (ok && c_since(c, NFS4R_PROTOCOL_LOCKS))
+		ok = c_bool(c, &m->heartbeat.locks_known);
 	if (ok && c_since(c, NFS4R_PROTOCOL_REHEARSED))
 		ok = c_u32(c, &m->heartbeat.rehearsal);
 	return ok;

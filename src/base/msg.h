@@ -303,6 +303,7 @@ struct nfs4r_msg {
 			bool left; /* this start of the sender has no lease any more, whatever is granted (log 6.11) */
 			uint32_t trouble; /* enum nfs4r_status: why the sender cannot apply an entry, and asks to be removed (log 6.12); 0: it can */
 			struct nfs4r_versions protocol, disk_format; /* that the sender's program knows (log 6.16) */
+			bool locks_known; /* since protocol NFS4R_PROTOCOL_LOCKS: what the sender's clients had before locks held at all servers has been asked for (locks 21) */
 			uint32_t rehearsal; /* of protocol NFS4R_PROTOCOL_REHEARSED, which no release speaks */
 		} heartbeat;
 		struct {

@@ -727,6 +727,10 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		else
 			log_client_gone(c, ev->wait_id, ev->client, locks_number_next(c));
 		break;
+	case NFS4R_EV_LOCKS_KNOWN:
+		locks_known(c);
+		view_beat(c);
+		break;
 	case NFS4R_EV_CLIENT_RECLAIMED:
 		if (nfs4r_core_locks_shared(c))
 			locks_client_reclaimed(c, ev->client->id);

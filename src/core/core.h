@@ -141,6 +141,7 @@ struct nfs4r_core_config { /* defaults of what has a key: base/config.def */
 	uint32_t lock_max; /* ranges and waiters that this server knows as an authority, and as many that its clients have; default 1000000 */
 	uint32_t lock_reserve_ms; /* a lock that its waiting client does not fetch for so long goes to the next one; default 5000; 0 = never */
 	bool locks_apart; /* each server has the locks of its own clients, whatever the volume has: what is rehearsed is another thing (base/version.h) */
+	bool locks_before; /* EV_LOCKS_KNOWN comes when the volume has got protocol NFS4R_PROTOCOL_LOCKS; false: clients of this server had nothing before (locks 21) */
 	uint32_t lock_grace_ms; /* after a start, so long this server's clients may ask for their locks again (locks 8); default 70000, longer than the lease of an NFS client */
 	uint64_t peer_inc; /* of this server: what others hear as `peer_inc` of their EV_PEER_UP from it (locks 5) */
 	uint32_t fault; /* only in the faulty test build: number of the rule that is switched off, 0 = none */
@@ -197,6 +198,7 @@ enum nfs4r_event_type {
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 	NFS4R_EV_ACCEPTED = 22, /* num: answer to the action ACCEPTED */
 	NFS4R_EV_SYNCED = 23, /* num: answer to the action SYNC */
+	NFS4R_EV_LOCKS_KNOWN = 36, /* all locks and opens that clients of this server had before they held at all servers have been asked for, as reclaims (locks 21) */
 	NFS4R_EV_CLIENT_RECLAIMED = 35, /* client (only `id` counts): a client of this server has asked for all locks that it wants back, after a start or FENCE, or has nothing to ask for. What
 					 * it had before and has not asked for is given up everywhere (locks 12). No answer. One that has asked for nothing again is gone `lock_grace_ms` after the
 					 * start, or FENCE; one that has asked is waited for, until it says this or is gone (CLIENT) */

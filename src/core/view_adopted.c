@@ -29,6 +29,7 @@ void core_view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r
 	recovery_join_new_view(c);
 	locks_authority_forget(c, removed);
 	locks_view_adopted(c, anew);
+	locks_become_shared(c, old);
 	if (nfs4r_core_locks_shared(c))
 		locks_orphans_new_view(c);
 	locks_gap_new_view(c, anew);

@@ -261,6 +261,8 @@ enum nfs4r_status nfs4r_client_gone(struct nfs4r_engine *eng, const uint64_t id[
  * said within lock_grace_ms of that, else the volume takes the client for gone. May be said again, and of any client; any thread, does not block.
  */
 void nfs4r_client_reclaimed(struct nfs4r_engine *eng, const uint64_t id[2]);
+/* All that clients of this server had before locks held at all servers has been asked for (lops.h, locks_shared). Any thread, does not block. */
+void nfs4r_locks_known(struct nfs4r_engine *eng);
 /* May this server answer its clients now: it has recovered, and has a lease? Any thread, takes no lock. */
 bool nfs4r_serves(struct nfs4r_engine *eng);
 void nfs4r_fence_over(struct nfs4r_engine *eng, uint32_t number); /* every client of before is cut off. Any thread, does not block */

@@ -133,7 +133,8 @@ struct nfs4r_lops {
 	void (*fence)(void *ctx, uint32_t number, uint32_t nlost);
 	/*
 	 * From now on locks and opens hold at all servers (nfs4r_locks_are_shared()): after the start of the engine in such a volume, or when the upgrade to it is finished. What clients have is to be asked for
-	 * now, since no other server knows of it. Called once, on a thread of the engine that may wait for other servers. May be NULL.
+	 * now, as reclaims (nfs4r_lock(), nfs4r_share()), since no other server knows of it. Nobody is granted anything else until all servers have called nfs4r_locks_known(). Called once, on a thread of the
+	 * engine that may wait for other servers. NULL: the caller's clients have nothing at that time.
 	 */
 	void (*locks_shared)(void *ctx);
 };

@@ -213,7 +213,7 @@ def denying(b, path):
     return p
 
 
-def locks_begin_to_hold(b, want):
+def locks_become_shared(b, want):
     """What clients have when the protocol is raised to the one by which locks hold at all sites holds there, too. Where two have the same, both keep it, and a log says so."""
     names = {n: f'{DIR}/{n}' for n in ('one', 'both', 'denied')}
     b.sh(1, f'cd {DIR} && echo text | tee one both denied')
@@ -228,7 +228,8 @@ def locks_begin_to_hold(b, want):
         try:
             raise_protocol(b, want)
             time.sleep(1)       # each server asks for what its clients have
-            bed.expect(at2.lock('w', start=0, length=10)['result'] == 'EAGAIN', 'a lock of before does not hold at another site')
+            said = at2.lock('w', start=0, length=10)['result']
+            bed.expect(said == 'EAGAIN', f'a lock of before does not hold at another site: {said}; locks: {b.ask(1, "locks")}\nlog of server 1: {b.log(1)[marks[1]:][-3000:]}')
             bed.expect(at1.lock('w', start=22, length=1)['result'] == 'EAGAIN', 'a lock of site 2 does not hold at site 1')
             r = b.tb('sh', 2, '-n', '-t', 60, '--', 'sh', '-c', f'echo more >>{names["denied"]}')
             bed.expect(r.returncode and 'denied' in r.stderr, f'a writer beside an open that denies it: status {r.returncode} {r.stderr}')
@@ -260,7 +261,7 @@ def finish(b, releases, load):
     wait_back(b, 60)
     bed.expect('nfs4rctl upgrade finish' in b.ctl(1, 'status').stdout, 'status has no line upgrade')
     if settings(b, 1)['protocol'] < LOCKS <= want['protocol'] and not releases.rehearsal:
-        locks_begin_to_hold(b, want)
+        locks_become_shared(b, want)
     else:
         raise_protocol(b, want)
     load.goes_on()

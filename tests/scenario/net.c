@@ -805,6 +805,14 @@ void net_client_reclaimed(struct net *n, nfs4r_server_id s, const struct nfs4r_c
 	work(n, s);
 }
 
+void net_locks_known(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_LOCKS_KNOWN };
+
+	step(n, s, &ev);
+	work(n, s);
+}
+
 void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bool open)
 {
 	struct nfs4r_event ev = { .type = open ? NFS4R_EV_OPENED : NFS4R_EV_CLOSED, .oid = *f };

@@ -138,6 +138,7 @@ void net_leave(struct net *n, nfs4r_server_id s); /* it is about to be stopped i
 void net_hold_until_quorum_durable(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid); /* HOLD; `held` becomes id */
 void net_client(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_client *client, bool begins); /* a client of @s begins, or is gone; client_said becomes id */
 void net_client_reclaimed(struct net *n, nfs4r_server_id s, const struct nfs4r_client *client); /* it has asked for all that it wants back */
+void net_locks_known(struct net *n, nfs4r_server_id s); /* what its clients had before locks held at all servers has been asked for (cfg.locks_before) */
 void net_let_repair(struct net *n, nfs4r_server_id s, bool ok);
 void net_one_repair(struct net *n, nfs4r_server_id s); /* the one that is held back; further ones are, too */
 void net_stable(struct net *n, nfs4r_server_id s);

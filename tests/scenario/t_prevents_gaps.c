@@ -292,6 +292,56 @@ static bool who_has_made_a_list_hears_no_older_answer(struct net *n)
 	return !(a == NFS4R_OK && b->done && b->op.status == NFS4R_OK);
 }
 
+static void begin_older(struct net *n)
+{
+	n->secrets = n->cfg.locks_before = true;
+	n->cfg.revoke_ms = 60000;
+	for (nfs4r_server_id s = P; s <= S; s++) {
+		n->s[s].protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_FIRST, NFS4R_PROTOCOL_FIRST };
+		n->s[s].disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_FIRST, NFS4R_DISK_FORMAT_FIRST };
+	}
+	ends_begin(n, "d/ d/f", NFS4R_DURABILITY_COMMIT);
+	assert_true(replace_all(n, NFS4R_PROTOCOL_LOCKS, NFS4R_DISK_FORMAT_LOCKS));
+}
+
+static void finish_upgrade(struct net *n)
+{
+	assert_true(net_finish(n, P));
+	net_run(n, 2 * LEASE);
+}
+
+/* The volume is raised. A client of P has the lock from before, and one of S asks for it first. */
+static bool what_others_had_before_is_known(struct net *n)
+{
+	struct nfs4r_oid f;
+
+	begin_older(n);
+	finish_upgrade(n);
+	f = at(n, "d/f");
+	list_client(n, P, 1);
+	net_locks_known(n, Q);
+	net_locks_known(n, S);
+	if (keep_trying(n, S, &f, 2, 0, 3000) != NFS4R_DELAY)
+		return false;
+	assert_int_equal(reclaim_byte(n, P, &f, 1, 0), NFS4R_OK);
+	net_locks_known(n, P);
+	net_run(n, 3 * RTT(n));
+	assert_int_equal(keep_trying(n, Q, &f, 3, 50, 3000), NFS4R_OK);
+	return keep_trying(n, S, &f, 2, 0, 3000) == NFS4R_DENIED;
+}
+
+/* S has been outside, for its new release. That was before any lock held at all servers. */
+static bool an_upgrade_fences_nobody(struct net *n)
+{
+	begin_older(n);
+	net_crash(n, S);
+	assert_true(until_removed(n, P, S, 8 * LEASE));
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	finish_upgrade(n);
+	return n->s[P].fences + n->s[Q].fences + n->s[S].fences == 0;
+}
+
 static const struct prevents list[] = {
 	{ "locks 11: what a dead server granted is not granted again", F_LOCK_GAP_UNNOTED, what_a_dead_server_granted_is_not_granted_again },
 	{ "locks 11: who wins hears of gaps by the ACKs", F_LOCK_ACK_NO_GAP, who_wins_hears_of_gaps_by_the_acks },
@@ -303,6 +353,8 @@ static const struct prevents list[] = {
 	{ "locks 9: clients of a server outside are awaited", F_LOCK_AWAITS_MEMBERS, clients_of_a_server_outside_are_awaited },
 	{ "locks 9: a client that has to reclaim is awaited", F_LOCK_LIST_NO_OPEN, a_client_that_has_to_reclaim_is_awaited },
 	{ "locks 10: a silent member is awaited", F_LOCK_HEARD_ONLY, a_silent_member_is_awaited },
+	{ "locks 21: an upgrade fences nobody", F_LOCK_FENCED_EARLY, an_upgrade_fences_nobody },
+	{ "locks 21: what others had before is known", F_LOCK_BEFORE_ALL_KNOWN, what_others_had_before_is_known },
 	{ "locks 5: who has made a list hears no older answer", F_LOCK_ANSWER_AFTER_LIST, who_has_made_a_list_hears_no_older_answer },
 };
 

@@ -340,7 +340,7 @@ static void carry_out(struct nfs4r_core *c, struct lock_file *f, struct lock_par
 	op->lock.was_granted = false;
 	switch (op->type) {
 	case NFS4R_OP_LOCK:
-		if (op->lock.reclaim && !locks_in_gap(c, &op->obj) && !has_all(c, &op->lock.lock, &op->obj) && !FAULT(F_LOCK_RECLAIM_ANY)) {
+		if (op->lock.reclaim && !locks_in_gap(c, &op->obj) && locks_may_begin(c) && !has_all(c, &op->lock.lock, &op->obj) && !FAULT(F_LOCK_RECLAIM_ANY)) {
 			op->status = NFS4R_DENIED; /* it was given up meanwhile */
 			break;
 		}
@@ -366,12 +366,18 @@ static bool is_still_so(struct nfs4r_core *c, struct lock_file *f, const struct 
 	return p->status != NFS4R_BLOCKED || op->lock.wait == NFS4R_LOCK_POLL || wait_of(f, &op->lock.lock);
 }
 
+/* Locks 21: somebody may have had it before. */
+static bool is_too_early(struct nfs4r_core *c, const struct nfs4r_op *op)
+{
+	return ((op->type == NFS4R_OP_LOCK && !op->lock.reclaim) || op->type == NFS4R_OP_LOCK_TEST) && !locks_may_begin(c);
+}
+
 enum locks_outcome locks_request(struct nfs4r_core *c, struct nfs4r_op *op, nfs4r_server_id holder, uint64_t inc)
 {
 	struct lock_file *f = locks_file_get(c, &op->obj);
 	struct lock_party *p;
 
-	if (!f || !locks_gap_allows(c, op, holder))
+	if (!f || !locks_gap_allows(c, op, holder) || is_too_early(c, op))
 		return LOCKS_LATER;
 	if (op->type == NFS4R_OP_LOCK_TEST) {
 		test(c, op);

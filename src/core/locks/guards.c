@@ -248,6 +248,8 @@ enum locks_outcome locks_shares_request(struct nfs4r_core *c, struct nfs4r_op *o
 	struct share_party *p = &g->of[holder];
 
 	g->used_ms = c->now;
+	if (!op->share.reclaim && !locks_may_begin(c))
+		return LOCKS_LATER;
 	if (missing(c, g)) {
 		ask(c, g);
 		if (!FAULT(F_GUARD_SOME))

@@ -59,6 +59,10 @@ void locks_lost(struct nfs4r_core *c); /* log_clients_run_sure() */
 uint32_t locks_sweep(struct nfs4r_core *c, struct nfs4r_oid *out, uint32_t max); /* files that somebody has to make a table of */
 
 /* gap.c: what an authority that has no table may not do, for whom it waits, and when that is over */
+void locks_become_shared(struct nfs4r_core *c, const struct nfs4r_view *old); /* a view was adopted after that one */
+void locks_known(struct nfs4r_core *c); /* by this server's clients */
+bool locks_may_begin(struct nfs4r_core *c); /* nobody has anything of before that is not known; else only reclaims are granted (locks 21) */
+
 bool locks_in_gap(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* under control of this server, closing or not */
 bool locks_row_is_past(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn written); /* ... which is of that own entry, 0: of any other: it is older than the table that was lost */
 bool locks_gap_noted(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* of it, or above it */

@@ -145,6 +145,9 @@ struct locks_state { /* c->locks */
 	bool work; /* some record may have something to send */
 	bool running; /* records are being looked at: none goes */
 	bool anew; /* holder.c: LOCKs that were forwarded are forwarded anew */
+	/* begin.c */
+	bool untold; /* what clients of this server had before locks held at all servers has not been asked for */
+	bool awaits_known; /* that of all members: they have not said yet that it has been */
 	/* gap.c */
 	struct gap_claim *gap_claims;
 	uint32_t ngaps; /* open ones */

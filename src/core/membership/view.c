@@ -173,6 +173,7 @@ static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
 	m->heartbeat.trouble = c->trouble.cause;
 	m->heartbeat.protocol = c->cfg.protocol;
 	m->heartbeat.disk_format = c->cfg.disk_format;
+	m->heartbeat.locks_known = !c->locks.untold;
 	m->heartbeat.rehearsal = state_volume_speaks(c, NFS4R_PROTOCOL_REHEARSED);
 	m->heartbeat.view_digest = nfs4r_view_digest(&c->view.adopted);
 	m->heartbeat.accepted = c->view.accepted.num;
@@ -242,6 +243,9 @@ bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_m
 	p->caught_up = m->heartbeat.caught_up;
 	p->repairing = m->heartbeat.repairing;
 	p->trouble = m->heartbeat.trouble;
+	if (m->heartbeat.locks_known && !p->locks_known)
+		c->dirty |= DIRTY_OPS; /* a lock may wait for it (locks 21) */
+	p->locks_known = m->heartbeat.locks_known;
 	p->protocol = m->heartbeat.protocol;
 	p->disk_format = m->heartbeat.disk_format;
 	p->halted = false;

@@ -62,6 +62,7 @@ struct peer { /* the lines "of ROOM/" say which room writes what follows them; t
 	uint64_t back_ms; /* it was removed though it was heard, perhaps to be taken out: not added again before */
 	uint64_t outside_ms; /* since when it is no member, as far as this start knows; 0: it is one */
 	uint64_t heard_ms, unready_ms; /* last heartbeat; since when it is a member that is not ready */
+	bool locks_known; /* as it said: what its clients had before locks held at all servers has been asked for (locks 21) */
 	bool complete; /* this incarnation said, in a view that both are in, that it has all rows */
 	uint64_t reconf_epoch, reconf_ms; /* force_reconfig.c: the word that it said last, 0: none; since when */
 	nfs4r_servers reconf_set;

@@ -106,6 +106,14 @@ void nfs4r_client_reclaimed(struct nfs4r_engine *eng, const uint64_t id[2])
 	pthread_mutex_unlock(&eng->lock);
 }
 
+void nfs4r_locks_known(struct nfs4r_engine *eng)
+{
+	pthread_mutex_lock(&eng->lock);
+	if (!eng->door.stopping && !eng->runtime.mute)
+		engine_step(eng, &(struct nfs4r_event){ .type = NFS4R_EV_LOCKS_KNOWN });
+	pthread_mutex_unlock(&eng->lock);
+}
+
 bool nfs4r_serves(struct nfs4r_engine *eng)
 {
 	return eng->runtime.ready && engine_may_answer(eng, engine_lease_era(eng));

@@ -236,7 +236,7 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	s->table.lock_ready = lock_ready;
 	s->table.lock_again = lock_again;
 	s->table.fence = s->fence ? fence : NULL;
-	s->table.locks_shared = locks_shared;
+	s->table.locks_shared = c->locks_before ? locks_shared : NULL;
 	s->table.ready = s->ready;
 	s->table.allocate = hooked_allocate;
 	s->table.commit = hooked_commit;

@@ -24,6 +24,7 @@ struct cluster {
 	uint32_t durability, idle_ms, checkpoint_ms;
 	uint64_t retention_bytes, segment_bytes; /* 0: the defaults */
 	uint32_t executors;
+	bool locks_before; /* for starts from now on: nothing new is granted in a volume that was raised before each site has called nfs4r_locks_known() */
 	bool no_locks; /* for starts from now on: the servers do not know the protocol of locks that hold at all of them. A volume that was made by such ones gets it with finish_upgrade() (steps.h) */
 	uint8_t written_key[SITES_MAX + 1]; /* first byte of the fingerprint that every configuration file has as Key of that server; 0: none */
 	bool machines; /* the servers are on machines that can lose power: machine.h */

@@ -276,12 +276,22 @@ static void take_control(struct site *s, const struct nfs4r_oid *f)
 
 /* ---- tests ---- */
 
+static void begin_client(struct site *s)
+{
+	struct nfs4r_lock any = lock_of(s, 'x', 'w', 0, 0);
+	enum nfs4r_status st = NFS4R_DELAY;
+
+	for (int i = 0; i < TRIES && st == NFS4R_DELAY; i++)
+		st = nfs4r_client_begins(s->eng, any.owner.client, "a client", "192.0.2.1", 2);
+	assert_int_equal(st, NFS4R_OK);
+}
+
 /* Its servers have been replaced one after the other; nobody has finished the upgrade. */
 static struct cluster *begin_older(void **state)
 {
 	struct cluster *c = cluster_new();
 
-	c->no_locks = true;
+	c->no_locks = c->locks_before = true;
 	cluster_begin(c, state);
 	wait_all_serve(c);
 	c->no_locks = false;
@@ -329,6 +339,41 @@ static void each_server_hears_once_that_locks_hold_everywhere(void **state)
 		pause_ms(20);
 	for (int i = 1; i <= SITES; i++)
 		assert_int_equal(c->site[i].locks_shared, i == 1 ? 2 : 1);
+}
+
+static void is_not_granted_yet(struct site *s, const struct nfs4r_oid *f, uint64_t at)
+{
+	struct nfs4r_lock lock = lock_of(s, 'y', 'w', at, at);
+	struct nfs4r_op op = op_of(NFS4R_OP_LOCK, f, &lock, NFS4R_LOCK_TRY);
+
+	assert_int_equal(nfs4r_lock(s->eng, &op), NFS4R_DELAY);
+}
+
+/* The first one asks for what its client had before; what others want waits until all have said that they have done that. */
+static void what_was_granted_before_holds_everywhere(void **state)
+{
+	struct cluster *c = begin_older(state);
+	struct nfs4r_oid f = file_at(c, 1, "f");
+	struct nfs4r_lock had = lock_of(&c->site[1], 'x', 'w', 0, 9);
+	struct nfs4r_op op = op_of(NFS4R_OP_LOCK, &f, &had, NFS4R_LOCK_TRY);
+	enum nfs4r_status st = NFS4R_DELAY;
+
+	finish_upgrade(c);
+	wait_all_serve(c);
+	nfs4r_locks_known(c->site[2].eng);
+	nfs4r_locks_known(c->site[3].eng);
+	is_not_granted_yet(&c->site[2], &f, 5);
+	begin_client(&c->site[1]);
+	op.lock.reclaim = true;
+	for (int i = 0; i < TRIES && st == NFS4R_DELAY; i++)
+		st = nfs4r_lock(c->site[1].eng, &op);
+	assert_int_equal(st, NFS4R_OK);
+	is_not_granted_yet(&c->site[2], &f, 5);
+	nfs4r_locks_known(c->site[1].eng);
+	assert_int_equal(lock_try(&c->site[2], &f, 'y', 'w', 5, 5), NFS4R_DENIED);
+	assert_int_equal(lock_try(&c->site[3], &f, 'y', 'w', 10, 15), NFS4R_OK);
+	unlock(&c->site[1], &f, 'x', 0, 9);
+	lock_soon(&c->site[2], &f, 'y', 'w', 5, 5);
 }
 
 static void a_lock_excludes_all_sites(void **state)
@@ -810,16 +855,6 @@ static void a_server_that_starts_anew_learns_of_the_locks_of_its_files(void **st
 
 /* ---- clients that reclaim ---- */
 
-static void begin_client(struct site *s)
-{
-	struct nfs4r_lock any = lock_of(s, 'x', 'w', 0, 0);
-	enum nfs4r_status st = NFS4R_DELAY;
-
-	for (int i = 0; i < TRIES && st == NFS4R_DELAY; i++)
-		st = nfs4r_client_begins(s->eng, any.owner.client, "a client", "192.0.2.1", 2);
-	assert_int_equal(st, NFS4R_OK);
-}
-
 static enum nfs4r_status reclaim(struct site *s, const struct nfs4r_oid *f, uint64_t start, uint64_t last)
 {
 	enum nfs4r_status st = NFS4R_DELAY;
@@ -1012,6 +1047,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(before_the_upgrade_is_finished_there_are_none, cluster_teardown),
 		cmocka_unit_test_teardown(each_server_hears_once_that_locks_hold_everywhere, cluster_teardown),
+		cmocka_unit_test_teardown(what_was_granted_before_holds_everywhere, cluster_teardown),
 		T(a_lock_excludes_all_sites),
 		T(readers_share_at_all_sites),
 		T(waiters_have_their_turn_in_order_over_sites),

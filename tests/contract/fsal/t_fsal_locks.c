@@ -140,7 +140,12 @@ void repl_client_reclaimed(struct repl_export *e, const uint64_t id[2])
 	say('r');
 }
 
-static uint32_t shares_made_known;
+static uint32_t shares_made_known, told;
+
+void repl_locks_known(struct repl_export *e)
+{
+	__atomic_fetch_add(&told, 1, __ATOMIC_RELAXED);
+}
 
 void repl_shares_make_known(struct repl_export *e, uint64_t until_ms)
 {
@@ -453,7 +458,7 @@ static int set_up_of(bool everywhere, bool anew, bool runs)
 	op_ctx = &context;
 	repl_module.cfg.lock_max = 1000;
 	notices = 0;
-	shares_made_known = 0;
+	shares_made_known = told = 0;
 	repl_lock_clients_init(&exp_);
 	if (anew)
 		are_expected();
@@ -1012,7 +1017,7 @@ static void locks_of_before_are_made_known_when_they_begin_to_hold_everywhere(vo
 	SAYS("");
 	shared = true;
 	assert_int_equal(try(&c, FSAL_LOCK_R, 0, 10), STATE_SUCCESS);
-	SAYS("blll");
+	SAYS("bLLl");
 	assert_false(locks_elsewhere(FSAL_LOCK_W, 0, 3));
 	assert_true(locks_elsewhere(FSAL_LOCK_W, 25, 25)); /* of those two sites only one can have all */
 	give_back(&a);
@@ -1030,14 +1035,17 @@ static void they_are_made_known_at_once(void **unused)
 	assert_int_equal(shares_made_known, 0);
 	shared = true;
 	resting = false;
+	assert_int_equal(told, 0);
 	repl_lops_locks_shared(&exp_);
 	until_it_rests();
-	SAYS("bl");
+	SAYS("bL");
 	assert_false(locks_elsewhere(FSAL_LOCK_R, 5, 5));
 	assert_int_equal(shares_made_known, 1);
+	assert_int_equal(told, 1);
 	pass(20000);
 	SAYS("");
 	assert_int_equal(shares_made_known, 1);
+	assert_int_equal(told, 1);
 	repl_locks_open_unknown(&exp_);
 	until_it_rests();
 	assert_int_equal(shares_made_known, 2);

@@ -105,8 +105,8 @@ static void test_enums(void **state)
 	assert_int_equal(with_word("read_oids", 12, NFS4R_RD_READDIR), NFS4R_OK);
 	assert_int_equal(with_word("accept", 44, 0), NFS4R_MALFORMED); /* nobody's seal */
 	assert_int_equal(with_word("accept", 44, 16), NFS4R_MALFORMED);
-	assert_int_equal(with_word("heartbeat", 44, 2), NFS4R_MALFORMED);
-	assert_int_equal(with_word("heartbeat", 108, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("10/heartbeat_known", 44, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("10/heartbeat_known", 108, 2), NFS4R_MALFORMED);
 	assert_int_equal(with_word("promise", 100, 2), NFS4R_MALFORMED);
 	/* row: there at 168, version 172, type 180, multi 184, nlink 188, times 192, last entry at 208 */
 	assert_int_equal(with_word("read_answer_row", 168, 2), NFS4R_MALFORMED);
@@ -115,11 +115,11 @@ static void test_enums(void **state)
 	assert_int_equal(with_word("read_answer_row", 184, 2), NFS4R_MALFORMED);
 	assert_int_equal(with_word("read_answer_row", 208, 16), NFS4R_MALFORMED);
 	assert_int_equal(with_word("verify", 28, 3), NFS4R_MALFORMED); /* status */
-	assert_int_equal(with_word("heartbeat", 36, 2), NFS4R_MALFORMED);
-	assert_int_equal(with_word("heartbeat", 40, 2), NFS4R_MALFORMED);
-	assert_int_equal(with_word("heartbeat", 48, 0), NFS4R_MALFORMED); /* memory */
-	assert_int_equal(with_word("heartbeat", 48, 4), NFS4R_MALFORMED);
-	assert_int_equal(with_word("heartbeat", 48, NFS4R_MEMORY_NEW), NFS4R_OK);
+	assert_int_equal(with_word("10/heartbeat_known", 36, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("10/heartbeat_known", 40, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("10/heartbeat_known", 48, 0), NFS4R_MALFORMED); /* memory */
+	assert_int_equal(with_word("10/heartbeat_known", 48, 4), NFS4R_MALFORMED);
+	assert_int_equal(with_word("10/heartbeat_known", 48, NFS4R_MEMORY_NEW), NFS4R_OK);
 	assert_int_equal(with_word("promise", 12, 2), NFS4R_MALFORMED);
 }
 
@@ -136,9 +136,9 @@ static void check_mask(const char *name, size_t at)
 static void test_masks(void **state)
 {
 	check_mask("nack", 32);
-	check_mask("heartbeat", 28);
-	check_mask("heartbeat", 100);
-	check_mask("heartbeat", 120);
+	check_mask("10/heartbeat_known", 28);
+	check_mask("10/heartbeat_known", 100);
+	check_mask("10/heartbeat_known", 120);
 	check_mask("prepare", 12);
 	check_mask("prepare", 20);
 	check_mask("prepare", 28);

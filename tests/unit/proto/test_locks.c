@@ -232,6 +232,8 @@ static void test_nothing_of_it_before_protocol_10(void **state)
 			n++;
 			if (d->type == NFS4R_MSG_ACK)
 				assert_false(d->ack.gap);
+			if (d->type == NFS4R_MSG_HEARTBEAT)
+				assert_false(d->heartbeat.locks_known);
 			if (d->type == NFS4R_MSG_READ_ANSWER)
 				assert_true(d->read->nlocks == 0 && d->read->nclients == 0);
 			nfs4r_msg_fini(d);
@@ -239,7 +241,7 @@ static void test_nothing_of_it_before_protocol_10(void **state)
 		nfs4r_buf_put(b);
 		nfs4r_msg_fini(m);
 	}
-	assert_int_equal(n, 4); /* ack_gap, forward_write, forward_answer, read_answer_locks */
+	assert_int_equal(n, 5); /* heartbeat_known, ack_gap, forward_write, forward_answer, read_answer_locks */
 	free(m);
 	free(d);
 }

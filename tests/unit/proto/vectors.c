@@ -575,6 +575,14 @@ static void make_heartbeat(void *p)
 	m->heartbeat.disk_format = (struct nfs4r_versions){ 1, 2 };
 }
 
+static void make_heartbeat_known(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	make_heartbeat(p);
+	m->heartbeat.locks_known = true;
+}
+
 static void make_heartbeat_joining(void *p)
 {
 	struct nfs4r_msg *m = p;
@@ -1306,6 +1314,7 @@ const struct vector vectors[] = {
 	{ "space_unknown", VECTOR_MSG, make_space_unknown, NFS4R_PROTOCOL_FIRST },
 	{ "halted", VECTOR_MSG, make_halted, NFS4R_PROTOCOL_FIRST },
 	{ "identities", VECTOR_MSG, make_identities, NFS4R_PROTOCOL_FIRST },
+	{ "10/heartbeat_known", VECTOR_MSG, make_heartbeat_known, NFS4R_PROTOCOL_LOCKS },
 	{ "10/ack_gap", VECTOR_MSG, make_ack_gap, NFS4R_PROTOCOL_LOCKS },
 	{ "10/forward_lock", VECTOR_MSG, make_forward_lock, NFS4R_PROTOCOL_LOCKS },
 	{ "10/forward_unwait", VECTOR_MSG, make_forward_unwait, NFS4R_PROTOCOL_LOCKS },
