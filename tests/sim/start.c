@@ -341,10 +341,13 @@ static void make_core(struct server *v)
 	cfg.drift_permille = s->plan.drift_permille;
 	cfg.durability = (enum nfs4r_durability)s->plan.durability;
 	cfg.abandon_ms = s->plan.abandon_ms;
+	cfg.peer_inc = server_start_name(v);
+	/* Without clients that lock a volume is as one of release 0.2: what a seed of a kind of run does must not depend on what later releases know. */
+	cfg.protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_LOCKS - 1, NFS4R_PROTOCOL_LOCKS - 1 };
+	cfg.disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_LOCKS - 1, NFS4R_DISK_FORMAT_LOCKS - 1 };
 	if (s->plan.lockers) {
 		cfg.protocol = (struct nfs4r_versions){ NFS4R_PROTOCOL_LOCKS, NFS4R_PROTOCOL_LOCKS };
 		cfg.disk_format = (struct nfs4r_versions){ NFS4R_DISK_FORMAT_LOCKS, NFS4R_DISK_FORMAT_LOCKS };
-		cfg.peer_inc = server_start_name(v);
 		cfg.lock_reserve_ms = s->plan.lock_reserve_ms;
 		cfg.lock_grace_ms = s->plan.lock_grace_ms;
 	}
