@@ -289,7 +289,7 @@ def a_client_dies(b, part, lease=10):
     return f'its lock after {late:.1f} s, the one behind it {behind_it:.1f} s'
 
 
-def a_server_dies(b, part, site):
+def a_server_dies(b, site, away=1):
     """While one program has a lock through it, or waits. The lock is what it was, and the next has it."""
     path = f'{DIR}/server-{site}'
     with Agents(b, path, [1, 2, 3]) as (has, wants, other):
@@ -299,7 +299,7 @@ def a_server_dies(b, part, site):
         time.sleep(0.5)
         t = time.time()
         b.kill(site)
-        time.sleep(1)
+        time.sleep(away)
         b.must('server', site, 'start')
         result = has.ask('write', 90, at=0, text='ended')['result']
         bed.expect(result == 'ok', f'the holder was served again, and heard {result}')
@@ -348,6 +348,10 @@ def cut_off(b):
     return lambda: b.must('link', 2, 'all', 'cut'), lambda: b.must('link', 2, 'all', 'heal')
 
 
+def killed(b):
+    return lambda: b.kill(2), lambda: b.must('server', 2, 'start')
+
+
 def stands_still(b):
     return lambda: stop_process(b, 2), lambda: stop_process(b, 2, go_on=True)
 
@@ -376,7 +380,7 @@ def run(part, report):
         check('a waiter is killed', a_waiter_is_killed, b, part)
         check('a client dies', a_client_dies, b, part)
         for site in b.sites:
-            check(f'server {site} dies', a_server_dies, b, part, site)
+            check(f'server {site} dies', a_server_dies, b, site)
         check('no lock is left', none_left, b)
         check('servers live', b.servers_alive)
     if part.sites:
@@ -389,6 +393,9 @@ def without_a_site(report):
         b.sh(1, f'mkdir {DIR}')
         report.check('sites: a lock of a site that is cut off is lost', a_lock_is_lost, b, 'cut', *cut_off(b))
         report.check('sites: a lock of a site that stands still is lost', a_lock_is_lost, b, 'still', *stands_still(b))
+        report.check('sites: a lock of a site whose server is dead is lost', a_lock_is_lost, b, 'killed', *killed(b))
+        for site in b.sites:
+            report.check(f'sites: server {site} dies, and is removed', a_server_dies, b, site, 6)
         report.check('sites: no lock is left of them', none_left, b)
         report.check('sites: servers live without one', b.servers_alive)
 
