@@ -4,10 +4,12 @@
 	t_locks.py [4.1]        with all versions of NFS, or these
 	t_locks.py elsewhere    the same at each of three sites at once, while another site works with the files, which is the authority most of the time. Or of: elsewhere 4.1
 	t_locks.py machines     two machines that were copied from one, at two sites: they call themselves the same, and are two owners
+	t_locks.py space        what an administrator sees of the locks of three sites: nfs4rctl, and the log
 """
 import contextlib
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -188,8 +190,141 @@ def machines(report):
         report.check('machines: servers live', b.servers_alive)
 
 
+# ---- what an administrator sees of three sites ---------------------------------------------------
+
+def locks_of(b, site, path):
+    r = b.ctl(site, '--json', 'locks', path)
+    bed.expect(r.returncode == 0, f'nfs4rctl locks {path} at site {site}: {r.stdout}{r.stderr}')
+    return json.loads(r.stdout)
+
+
+def all_rows(rows):
+    return [(r['state'], r['server'], r['address']) for r in rows]
+
+
+def who_has_and_who_waits(b):
+    """Of all sites, in the order in which they came, at the server that controls the file. The others know their own, and name it."""
+    path = f'{DIR}/waiters'
+    with Agents(b, path, [2, 3, 1]) as (has, second, third):
+        has.must_lock(start=10, length=5)
+        waiting = []
+        for agent in second, third:
+            waiting.append((agent, agent.begin('lock', type='w', start=12, length=1, wait=True)))
+            time.sleep(1)
+        want = [('held', 2, '10.0.2.2'), ('waiting', 3, '10.0.3.2'), ('waiting', 1, '10.0.1.2')]
+        seen = {}
+
+        def seen_by_the_authority():
+            seen.update({s: locks_of(b, s, '/locks/waiters') for s in b.sites})
+            return any(a['decided_by'] == s and all_rows(a['locks']) == want for s, a in seen.items())
+        bed.eventually(20, seen_by_the_authority, lambda: f'no server controls the file and lists {want}: {seen}', 0.2)
+        authority = next(s for s, a in seen.items() if a['decided_by'] == s)
+        row = seen[authority]['locks'][0]
+        bed.expect((row['type'], row['start'], row['length'], row['path']) == ('write', 10, 5, '/locks/waiters') and row['client'].startswith('Linux NFSv4'), f'{row}')
+        for s, a in seen.items():
+            own = [w for w in want if w[1] == s]
+            bed.expect(s == authority or (a['decided_by'] == authority and all_rows(a['locks']) == own), f'server {s}, which does not control the file: {a}')
+        counts = b.ask(authority, 'status')['locks']['decided_here']
+        bed.expect(counts['held'] >= 1 and counts['waiting'] == 2, f'{counts}')
+        text = b.ctl(authority, 'status').stdout
+        bed.expect('of all servers\' clients' in text, text)
+        other = next(s for s in b.sites if s != authority)
+        text = b.ctl(other, 'locks', '/locks/waiters').stdout
+        bed.expect(f'server {authority} decides about this file' in text, text)
+        has.unlock()
+        for agent, number in waiting:
+            bed.expect(agent.end(number)['result'] == 'ok', 'a waiter has not got the lock')
+            agent.unlock()
+
+
+def nobody_controls_it(b):
+    """All servers list what outlived control."""
+    path = f'{DIR}/left'
+    with Agents(b, path, [3]) as (has,):
+        has.must_lock()
+        b.no_controls(30)
+
+        def all_know():
+            return all(all_rows(locks_of(b, s, '/locks/left')['locks']) == [('held', 3, '10.0.3.2')] for s in b.sites)
+        bed.eventually(10, all_know, lambda: f'not everybody lists it: {[locks_of(b, s, "/locks/left") for s in b.sites]}', 0.2)
+
+
+def refused_when_a_file_is_full(b):
+    """4,096 ranges over all sites: the program hears of it, and the log of its server says why."""
+    path, mark = f'{DIR}/full', {s: len(b.log(s)) for s in b.sites}
+    with Agents(b, path, [1, 2]) as (has, other):
+        for i in range(4090):
+            answer = has.lock(start=10 * i, length=1)
+            bed.expect(answer['result'] == 'ok', f'range {i}: {answer}')
+        taken = [other.lock(start=50000 + 10 * i, length=1)['result'] for i in range(10)]
+        bed.expect('EREMOTEIO' in taken and set(taken[taken.index('EREMOTEIO'):]) == {'EREMOTEIO'}, f'{taken}')
+        b.says(2, mark[2], 'a lock of file .* is refused: the clients of all servers have 4096 locks of it')
+        other.lock('u', start=0, length=0)
+        has.lock('u', start=0, length=0)
+        other.must_lock(start=0, length=1)      # the volume hears of an unlock a moment later
+
+
+def denied_opens(b):
+    b.sh(1, f'echo text >{DIR}/denied')
+    b.no_controls(30)
+    command = b.command('ns', 1, '--', '/usr/bin/python3', os.path.join(bed.LIB, 'raw_shares.py'), 'hold', '/data/locks/denied', '10.0.2.1', '3', '2')
+    p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        line = bed.line_of(p).strip()
+        bed.expect(line == 'open', f'the open that denies: {line}')
+        rows = locks_of(b, 2, '/locks/denied')['shares']
+        bed.expect([(r['server'], r['writers'], r['deny_write'], r['deny_read']) for r in rows] == [(2, 1, 1, 0)], f'{rows}')
+        bed.expect(b.ask(2, 'status')['locks']['shares']['denying'] == 1, f'{b.ask(2, "status")["locks"]}')
+    finally:
+        p.kill()
+        p.wait()
+
+
+def grace_names_who_is_waited_for(b):
+    """The authority has started anew, and the server of a client that has a lock is gone."""
+    path = f'{DIR}/grace'
+    with Agents(b, path, [1, 3]) as (near, far):
+        b.no_controls(30)
+        near.ask('write', at=100, text='x')     # site 1 controls the file from here on
+        far.must_lock(start=10, length=1)
+        b.kill(3)
+        b.kill(1)
+        b.must('server', 1, 'start')
+        bed.eventually(40, lambda: 3 not in b.ask(1, 'status')['view']['members'], 'server 3 is not removed')
+
+        def said():
+            r = b.ctl(1, '--json', 'locks', '/locks/grace')
+            graces = json.loads(r.stdout).get('graces', []) if r.returncode == 0 else []
+            waits = {c['server']: c['left_ms'] for g in graces for c in g['clients_of']}
+            return 3 in waits and waits
+        waits = bed.eventually(40, said, lambda: f'no grace that waits for the clients of server 3: {b.ctl(1, "--json", "locks").stdout}', 0.2)
+        bed.expect(0 < waits[3] <= 75000, f'{waits}')
+        text = b.ctl(1, 'locks').stdout + b.ctl(1, 'status').stdout
+        bed.expect('clients of server 3 (' in text and 'no new locks under' in text, text)
+        b.must('server', 3, 'start')
+        bed.eventually(60, lambda: not locks_of(b, 1, '/locks/grace')['graces'], lambda: f'the grace does not end: {b.ctl(1, "locks").stdout}', 0.5)
+        result = near.lock(start=10, length=1)['result']
+        bed.expect(result in ('EAGAIN', 'EACCES'), f'the lock of the client of server 3: {result}')
+
+
+def space(report):
+    with bed_for('sites') as b:
+        r = b.ctl(1, 'set', 'Durability', 'commit')     # what a dead server controlled is not waited for
+        bed.expect(r.returncode == 0, f'set: {r.stdout}{r.stderr}')
+        b.sh(1, f'mkdir {DIR}')
+        report.check('space: who has a lock and who waits, of all sites', who_has_and_who_waits, b)
+        report.check('space: locks of a file that nobody controls', nobody_controls_it, b)
+        report.check('space: an open that denies', denied_opens, b)
+        report.check('space: a file is full', refused_when_a_file_is_full, b)
+        report.check('space: for whom a grace waits', grace_names_who_is_waited_for, b)
+        report.check('space: servers live', b.servers_alive)
+
+
 def main():
     report = bed.Report('locks')
+    if sys.argv[1:] == ['space']:
+        space(report)
+        sys.exit(report.status())
     if sys.argv[1:] == ['machines']:
         machines(report)
         sys.exit(report.status())
