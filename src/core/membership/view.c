@@ -243,8 +243,8 @@ bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_m
 	p->caught_up = m->heartbeat.caught_up;
 	p->repairing = m->heartbeat.repairing;
 	p->trouble = m->heartbeat.trouble;
-	if (m->heartbeat.locks_known && !p->locks_known)
-		c->dirty |= DIRTY_OPS; /* a lock may wait for it (locks 21) */
+	if (c->locks.awaits_known)
+		c->dirty |= DIRTY_OPS; /* locks 21: it may be the last one */
 	p->locks_known = m->heartbeat.locks_known;
 	p->protocol = m->heartbeat.protocol;
 	p->disk_format = m->heartbeat.disk_format;
