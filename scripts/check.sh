@@ -135,6 +135,7 @@ main() {
 	case $built in *" tsan "*) ctest_stage test-tsan tsan -L '^tsan$' ;; esac
 	case $built in *" release "*)
 		ctest_stage test-release release -L '^(sim|release)$' -E "$SEARCHES"
+		build_stage build-older "$ROOT/tests/cluster/t_upgrade.py" build # and the rehearsed release, if it takes one
 		begin_fuzz
 		begin_searches
 		cluster_stage cluster-waiting "${CLUSTER[@]}" waiting

@@ -7,7 +7,7 @@ A release from before 0.2.0 speaks no common protocol and does not count; until 
 
 A new volume begins with the highest protocol that its servers know, so the bed comes up with the older release.
 
-	t_upgrade.py [finish]   finish: no failures and no way back before the upgrade is finished
+	t_upgrade.py [build|finish]   build: the modules of both releases, and no bed; finish: no failures and no way back before the upgrade is finished
 
 	TB_OLDER=list: as in a clone without tags; TB_OLDER=tree: as if there were no release"""
 import json
@@ -285,6 +285,9 @@ def nothing_lost(b, load):
 def main():
     report = bed.Report('upgrade')
     modules = Modules()
+    if sys.argv[1:] == ['build']:
+        print(f'{modules.what}: {modules.older}, {modules.newer}')
+        return 0
     with bed.Bed.own('--rtt', '40ms', *bed.SHORT, '--module', modules.older) as b:
         releases = Releases(b, modules)
         report.say(f'# {modules.what}')
