@@ -288,9 +288,6 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.peer_inc = transport_inc(eng);
 	c.lock_max = eng->cfg.lock_max;
 	c.locks_before = eng->ops->locks_shared != NULL;
-#ifdef NFS4R_REHEARSAL /* it has the protocol of locks as well, and is about releases that live together */
-	c.locks_apart = true;
-#endif
 	if (getrandom(c.secret, sizeof(c.secret), 0) != sizeof(c.secret))
 		return NFS4R_IO;
 	c.protocol = eng->cfg.rpc.protocol;
