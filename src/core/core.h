@@ -453,10 +453,10 @@ struct nfs4r_act_client {
 };
 
 /*
- * FENCE: this server was outside the view, and its clients may have lost locks meanwhile (locks 14). What they have, or wait for, is forgotten here, as after a start: each of them has to hear
- * that before anything else is answered to it, and asks for its locks again (LOCK with `reclaim`); EV_CLIENT_RECLAIMED when it has. In the step in which this server may serve again, before the
- * first answer. Operations that wait end as they would have, but LOCKs with DELAY. `lost`: clients that had locks, and are in the list of this server no more: they have lost all, begin anew
- * (EV_CLIENT), and cannot reclaim. The others are in the list (nfs4r_core_each_client()).
+ * FENCE: this server was outside the view, and its clients may have lost locks meanwhile (locks 14). What they have, or wait for, is forgotten here, as after a start. Each of them has to hear
+ * that before anything else is answered to it. It asks for its locks again (LOCK with `reclaim`), and EV_CLIENT_RECLAIMED follows when it has. FENCE comes in the step in which this server may serve
+ * again, before the first answer. Operations that wait end as they would have, but LOCKs with DELAY, and so does what was forwarded that changes the content of a file. `lost`: clients that had locks,
+ * and are in the list of this server no more. They have lost all, begin anew (EV_CLIENT), and cannot reclaim. The others are in the list (nfs4r_core_each_client()).
  */
 struct nfs4r_act_fence {
 	uint32_t nlost;

@@ -20,7 +20,7 @@ first_seed() {
 # Those with real stores: check_store.sh.
 grep -v " store-" "$seeds" | "$sim" --jobs "$jobs" --file /dev/stdin
 "$sim" --jobs "$jobs" --twice --seeds 1 20
-for mode in locks locks-hot locks-deep releases settings durability secret full views-full views-full-one seals-full views-liar seals-liar; do
+for mode in locks locks-hot locks-deep locks-restart locks-power locks-cut locks-storm releases settings durability secret full views-full views-full-one seals-full views-liar seals-liar; do
 	"$sim" --jobs "$jobs" --mode "$mode" --seeds "$(first_seed)" "$named"
 done
 if [ -n "${NFS4R_SIM_FRESH:-}" ]; then

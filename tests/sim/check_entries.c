@@ -4,14 +4,14 @@
  * oracle, a tree to which each entry is applied at the moment of its execution.
  *
  * Held against it: an update starts from the newest version of each of its objects, at a server
- * that alone covers them; LSNs have no holes; a request is executed once; a version has the same
- * content wherever it shows up; what a machine crash took away was a tail that nobody built on.
+ * that alone covers them. LSNs have no holes, and a request is executed once. A version has the same
+ * content wherever it shows up. What a machine crash took away was a tail that nobody built on.
  *
- * An entry beyond a seal (check_seals.c) never was, either; but copies that are ahead have it until they are repaired, so its
- * versions are remembered: they have one content, too, and are not given out again.
+ * An entry beyond a seal (check_seals.c) never was, either. But copies that are ahead have it until they are repaired, so its
+ * versions are remembered. They have one content, too, and are not given out again.
  *
  * After a machine crash the entries above what the journal kept are in limbo until the server has
- * asked its peers for the tail of its log: those that come back are true again, the others are
+ * asked its peers for the tail of its log. Those that come back are true again. The others are
  * lost, and their versions never were.
  */
 #include "base/shape.h"

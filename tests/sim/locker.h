@@ -10,10 +10,10 @@
  *  - a client that loses a lock to somebody else hears of it before its server serves it again;
  *  - a lock is lost, or granted to somebody else, only when its client's lease has ended, or its server has been outside the view for long enough;
  *  - bytes that are read under a lock are those that were written under the last one that covered them;
- *  - a request that does not wait is refused only when somebody has been in its way lately; a test overlooks nobody who has had a lock for long: it may be answered
- *    where control that was won at a majority is not known yet;
- *  - nobody waits for longer than the bound for what no belief is in the way of, and nobody is overtaken LOCKER_OVERTAKEN times by others that began to wait later: the order
- *    may get lost where the queue moves to another server, and not again and again;
+ *  - a request that does not wait is refused only when somebody has been in its way lately;
+ *  - a test overlooks nobody who has had a lock for long, and cannot have lost it. It may be answered where control that was won at a majority is not known yet;
+ *  - nobody waits for longer than the bound for what no belief is in the way of;
+ *  - nobody is overtaken LOCKER_OVERTAKEN times by others that began to wait later. The order may get lost where the queue moves to another server, and not again and again;
  *  - at the end nobody believes in anything, and nobody waits.
  *
  * Owners and files are small numbers. A file has LOCKER_BYTES bytes, in words of four; all bytes beyond are one. Times are us of the simulated world.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Clients that lock ranges of files, and read and write under their locks. Each is a process with one lock owner at one server, and does one thing at a time. It takes the
- * part of Ganesha, too: the client is told of what is reserved for it, and asks again, or does not. All of that is told to the checker (locker.h), and servers that can serve are, after each event.
+ * part of Ganesha, too: the client is told of what is reserved for it, and asks again, or does not. All of that is told to the checker (locker.h). So is, after each event, which servers can serve.
  *
  * What a client believes it knows from the checker: there is no second list that could be wrong. A lock is given up, or lowered, when the client asks for that, since
  * the server may have done so long before the answer comes.
@@ -9,8 +9,8 @@
  * Deadlocks are not detected by anybody. So whoever waits gives up after a while, and after the healing at once if it has another lock; that is a CANCEL. Clients die,
  * too: then everything is unlocked in their place, and a new client with another name comes.
  *
- * With plan.lock_clients every server lists its clients (locks 7), as the module does. A client begins before its first lock. It may be cut off from its server for a while: then its lease may end, the server
- * says that it is gone, and when that is held gives back what it had; the client hears of the loss when it is back. After a restart of its server, and after FENCE, it reclaims what it had and says that it
+ * With plan.lock_clients every server lists its clients (locks 7), as the module does. A client begins before its first lock. It may be cut off from its server for a while. Then its lease may end: the server
+ * says that it is gone, and when that is held gives back what it had. The client hears of the loss when it is back. After a restart of its server, and after FENCE, it reclaims what it had and says that it
  * has done with that. It may come back too late for that, and the core says that it is gone.
  *
  * All chance comes from a stream of its own: modes without locks draw nothing for it.

@@ -286,9 +286,9 @@ static int run_file(const struct options *given, struct shared *sh)
 
 /*
  * Modes in which a rule decides; the others are tried after them. Two rules cannot be noticed from
- * outside while the view is fixed: a predecessor from another log is never missing (log 3.4), since
- * control moves only when everybody has everything stably (log 3.10); and a floor that is too high (control 4.8)
- * costs elections, which are tried again, and nothing else, because what it makes a granter forget
+ * outside while the view is fixed. A predecessor from another log is never missing (log 3.4), since
+ * control moves only when everybody has everything stably (log 3.10). And a floor that is too high (control 4.8)
+ * costs elections, which are tried again, and nothing else: what it makes a granter forget
  * it makes it ignore as well.
  */
 static const struct {
@@ -450,11 +450,11 @@ static const struct {
  * (seed 128193221574205 of dropback2). The next five want two things within a round trip, or a step, in the course of a release or a return that is rare by itself
  * (seeds 600000000116966, 600000000247159, 500000000014846; 689 of seals-image with five servers; 600000000019564 in the shipped core without the rule). One wants an old store that has what its owner lost,
  * and an owner that does nothing more (seed 910000000617205). The last ones want servers that an
- * administrator calls dead, and which are not, or answers that come late; content that is in doubt after a crash, which is not modelled; and who is outside to crash
- * with its machine while one of only two members has an old disk (seed 910000000679152); two claims of one file, of which the one whose close was announced is in use after a
- * restart (seed 910000000762030); and two of three members who are each told to take out the other while the third goes (seed 950000000787790).
+ * administrator calls dead, and which are not, or answers that come late. One wants content that is in doubt after a crash, which is not modelled. One wants who is outside to crash
+ * with its machine while one of only two members has an old disk (seed 910000000679152). One wants two claims of one file, of which the one whose close was announced is in use after a
+ * restart (seed 910000000762030), and one two of three members who are each told to take out the other while the third goes (seed 950000000787790).
  * Of the next ten, F_SOURCE_ANEW wants the source of a repair to lose with its machine what it had just told of, and to answer again before the repair is
- * given up; the others cost somebody his turn, or round trips, and nothing else. The last wants a restart in the round trip
+ * given up. The others cost somebody his turn, or round trips, and nothing else. The last wants a restart in the round trip
  * and a half from an announcement to the release, and then an update that one server lacks, and has only that claim to ask by. Two want a message of an old connection that comes when a new
  * one stands, and there are none here (net.c). The next one is about what an execution leaves behind when it fails, and none does here (t_prevents_stuck.c).
  * The next two are about room and limits (t_prevents_space.c); the reserve of a disk covers the first of them here. What the next one passes over is in the tree here all the same.
@@ -468,6 +468,7 @@ static const struct {
  * The last five are about locks: answers, reclaims and words that come late, and that another rule catches, too, unless several things fall into one round trip (t_prevents_locks.c,
  * t_prevents_gaps.c); and two about the order of a queue, which nobody is promised (t_prevents_locks.c).
  * Nor does anybody here open a file in a way that denies others anything (t_prevents_shares.c).
+ * The last ones were found here, and show in one of some thousand seeds (t_prevents_tables.c, t_prevents_gaps.c, t_prevents_clients.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE, F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_NOT_ACKED,
@@ -489,7 +490,9 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH, F_ASK
 				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD, F_VERSION_UNKNOWN,
 				      F_NUMBERS_LEAP, F_REACH_FORGOTTEN, F_LIST_AT_ONCE, F_KEY_AT_ONCE, F_START_SHORT, F_GRANT_UNSAVED, F_HUNG_WAITS,
 				      F_LOCK_OLD_GRANT, F_LOCK_RECLAIM_ANY, F_LOCK_END_ONCE, F_LOCK_ANSWER_AFTER_LIST, F_LOCK_OLD_END, F_LOCK_ORDER_ANEW, F_LOCK_QUEUE_SENT_AROUND,
-				      F_GUARD_SOME, F_GUARD_UNMARKED, F_UNGUARD_ANY, F_SHARE_OLD_GRANT, F_SHARE_ONCE, F_SHARE_UNNUMBERED, F_LOCK_BEFORE_ALL_KNOWN, F_LOCK_FENCED_EARLY };
+				      F_GUARD_SOME, F_GUARD_UNMARKED, F_UNGUARD_ANY, F_SHARE_OLD_GRANT, F_SHARE_ONCE, F_SHARE_UNNUMBERED,
+				      F_LOCK_LIST_OLDER, F_LOCK_LOST_WAITS, F_LOCK_ANSWER_KEPT, F_LOCK_WAITS_ON, F_LAST_BEFORE_GAP, F_LOCK_GAP_ROWS, F_WRITE_OF_OUTSIDE, F_LOCK_LIST_LOWERED,
+				      F_CLIENT_GONE_SINCE, F_LOCK_JOIN_DROPS_GAPS, F_LOCK_BEFORE_ALL_KNOWN, F_LOCK_FENCED_EARLY };
 
 static bool is_elsewhere(uint32_t fault)
 {

@@ -2,12 +2,12 @@
 /*
  * Which clients every server has (locks 7): who may ask for a lock back when its server is gone, and who must not, since the lock was given up for it.
  *
- * Happy path: before a server gives a client its first lock it says so in its own log (effect CLIENT), and goes on when a majority holds that; in the same way before it gives up the
+ * Happy path: before a server gives a client its first lock it says so in its own log (effect CLIENT), and goes on when a majority holds that. It does the same before it gives up the
  * locks of a client that has gone. Every server that has the entry has the row 'K', which is written with it. Such an entry changes no object: the one that it names is dead everywhere (base/client.h), so it
  * is committed as it comes, in the order of its log.
  *
- * Failure modes: no majority: the caller waits, and gives up by itself; what was said counts all the same when it is asked again. The own log ends before a majority has the entry: DELAY, and
- * what lies beyond the end never was. A copy that is repaired takes the lists of its source, like all else (state_transfer.c).
+ * Failure modes: no majority: the caller waits, and gives up by itself. What was said counts all the same when it is asked again. The own log ends before a majority has the entry: DELAY, and
+ * what lies beyond the end never was. The client is said to be gone while somebody waits to hear that it is listed: DELAY. A copy that is repaired takes the lists of its source, like all else (state_transfer.c).
  *
  * Invariants: an answer goes out only when a majority holds the list as it was asked for. The list of a server has at most NFS4R_CLIENTS_MAX lines.
  */

@@ -371,8 +371,8 @@ static void drop_lost(struct nfs4r_core *c, nfs4r_server_id s)
 }
 
 /*
- * A PROPOSE of a claim below it is of the past. A complete member has heard of each release, so what it does not know, and @s has, is still to come: it is acked then, since with locks a claim may last as long as its
- * gap, and who does not know it cannot ask its owner.
+ * A PROPOSE of a claim below it is of the past. A complete member has heard of each release. So what it does not know, and @s has, is still to come, and is acked then. With locks a claim may last as long as its gap, and
+ * who does not know it cannot ask its owner.
  */
 static uint64_t known_below(struct nfs4r_core *c, nfs4r_server_id s)
 {
