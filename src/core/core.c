@@ -449,10 +449,25 @@ static void on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	log_positions_taken(c, from, m);
 }
 
+/* Locks 11: its log has ended, so it lets go of everything, and this server is not past that end yet. */
+static void note_gaps(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	if (!state_locks_shared(c) || !state_seal_at(&c->view.adopted, from, c->log.logs[from].applied))
+		return;
+	for (uint32_t i = 0; i < m->release.nseqs && i < NFS4R_BATCH_MAX; i++) {
+		const struct claim *cl = state_claim_find(c, from, m->release.seqs[i]);
+
+		if (cl)
+			locks_gap_of_ended(c, cl);
+	}
+}
+
 static void on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
-	const struct nfs4r_msg *a = control_release_on_release(c, from, m);
+	const struct nfs4r_msg *a;
 
+	note_gaps(c, from, m);
+	a = control_release_on_release(c, from, m);
 	for (uint32_t i = 0; a && i < a->release.nseqs; i++)
 		recovery_join_released(c, from, a->release.seqs[i]);
 }
