@@ -2,7 +2,7 @@
 """Byte-range locks of the clients of one site: who has one, who is next, and how soon.
 
 	t_locks.py [4.1]        with all versions of NFS, or these
-	t_locks.py elsewhere    the same at each of three sites at once, while another site works with the files, which is the authority most of the time. Or of: elsewhere 4.1
+	t_locks.py elsewhere    the same at each of three sites at once, while another site writes to the files, so that control of them comes and goes. Or of: elsewhere 4.1
 	t_locks.py machines     two machines that were copied from one, at two sites: they call themselves the same, and are two owners
 	t_locks.py space        what an administrator sees of the locks of three sites: nfs4rctl, and the log
 """
