@@ -82,7 +82,8 @@ def judge(b, part, events):
     b.drop_caches([1])
     final = {('cells', i): text for i, text in enumerate(cells(b, 1, f'{DIR}/torture/cells'))}
     bad, n = lock_history.check(events, late=part.late, idle=None if bed.STOCK else part.idle, final=final)
-    bed.expect(not bad, f'{len(bad)} violations (all requests: {keep(events)})\n' + '\n'.join(bad[:8]))
+    if bad:
+        raise bed.Failed(f'{len(bad)} violations (all requests: {keep(events)})\n' + '\n'.join(bad[:8]))
     least = {'w ok': 10, 'r ok': 2, 'w busy': 1}
     few = {k: n[k] for k, m in least.items() if n[k] < m}
     bed.expect(not few, f'too little happened to judge: {few}')
