@@ -29,7 +29,7 @@ static const char usage_text[] =
 	"  status         show the state of this server, its log, and its peers' replication lag\n"
 	"  health         print one line for a monitoring system: does the server serve, and is anything wrong?\n"
 	"  controls       list which server controls what, and which operations wait\n"
-	"  locks [PATH]   list which clients of this server have byte-range locks, of PATH or of all files, and which wait\n"
+	"  locks [PATH]   list which clients have byte-range locks, of PATH or of all files, and which wait; opens that deny, and graces\n"
 	"  stats          show counters and latencies since the start\n"
 	"  verify [PATH]  compare all servers' copies below PATH of the volume (default /)\n"
 	"  repair [PATH]  make this server's copy below PATH equal to the others' while clients work\n"
