@@ -198,6 +198,26 @@ static bool an_unlock_is_said_until_it_is_heard(struct net *n)
 	return try_byte(n, S, &f, 2, 0) == NFS4R_OK;
 }
 
+/* The UNLOCK waits until what was written is complete (locks 15). */
+static bool what_was_given_back_here_is_free_here(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+	struct client *a;
+
+	do_claim(n, P, "d", NFS4R_DEEP);
+	assert_int_equal(try_byte(n, P, &f, 1, 0), NFS4R_OK);
+	net_run(n, 2 * RTT(n));
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	net_drop(n, P, S, NFS4R_MSG_PROPOSE);
+	assert_int_equal(finish(n, op_write(n, P, &f, "by its holder", true)), NFS4R_OK);
+	unlock_byte(n, P, &f, 1, 0);
+	net_run(n, 1);
+	a = lock_byte(n, P, &f, 2, 0);
+	net_run(n, 2 * RTT(n));
+	net_pass(n);
+	return finish(n, a) == NFS4R_OK;
+}
+
 static bool what_a_waiter_is_told_of_is_its_own(struct net *n)
 {
 	struct nfs4r_oid f = begin(n, 60000);
@@ -322,6 +342,7 @@ static const struct prevents list[] = {
 	{ "locks 12: a lost lock is not reclaimed", F_LOCK_RECLAIM_ANY, a_lost_lock_is_not_reclaimed },
 	{ "locks 15: who gets a lock sees what was written before", F_UNLOCK_INCOMPLETE, who_gets_the_lock_sees_what_was_written },
 	{ "locks 16: an UNLOCK is said until it is heard", F_UNLOCK_ONCE, an_unlock_is_said_until_it_is_heard },
+	{ "locks 16: what was given back here is free here", F_LOCK_PAST_UNLOCK, what_was_given_back_here_is_free_here },
 	{ "locks 17: what a waiter is told of is reserved", F_LOCK_NOT_RESERVED, what_a_waiter_is_told_of_is_its_own },
 	{ "locks 20: who waits hears that control ends", F_LOCK_NO_REQUEUE, who_waits_is_not_forgotten_with_control },
 	{ "locks 20: a queue stays where it is", F_LOCK_QUEUE_SENT_AROUND, a_queue_stays_where_it_is },

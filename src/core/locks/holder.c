@@ -67,7 +67,7 @@ static void item_add(struct nfs4r_core *c, struct lock_rec *r, uint32_t type, co
 {
 	struct lock_item *i = out_xcalloc(1, sizeof(*i));
 
-	*i = (struct lock_item){ .type = type, .lock = *lock };
+	*i = (struct lock_item){ .type = type, .lock = *lock, .since_ms = c->now };
 	DL_APPEND(r->items, i);
 	has_work(c);
 }
@@ -284,11 +284,31 @@ void locks_unwait(struct nfs4r_core *c, const struct nfs4r_op *op)
 
 /* ---- requests ---- */
 
+/* Locks 16: a client of this server gave back what is asked for, before @o came, and the authority may not have heard that. */
+static bool is_given_back(struct nfs4r_core *c, const struct opx *o, const struct nfs4r_op *op)
+{
+	struct lock_rec *r, *tmp;
+	struct lock_item *i;
+
+	if ((op->type == NFS4R_OP_LOCK && op->lock.wait == NFS4R_LOCK_QUEUE) || FAULT(F_LOCK_PAST_UNLOCK))
+		return false;
+	HASH_ITER(hh, c->locks.recs, r, tmp) {
+		if (!nfs4r_oid_eq(&r->key.oid, &op->obj))
+			continue;
+		DL_FOREACH(r->items, i)
+			if (i->type != NFS4R_OP_LOCK && i->since_ms <= o->since && i->lock.start <= op->lock.lock.last && op->lock.lock.start <= i->lock.last)
+				return true;
+	}
+	return false;
+}
+
 bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 {
 	struct lock_rec *r = NULL;
 	struct lock_mine *m = NULL;
 
+	if (is_given_back(c, o, op))
+		return false;
 	if (op->type != NFS4R_OP_LOCK_TEST) {
 		r = rec_get(c, &op->obj, &op->lock.lock.owner);
 		m = mine_find(r, &op->lock.lock);

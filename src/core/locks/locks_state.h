@@ -73,6 +73,7 @@ struct lock_requeue { /* REQUEUE, until it is heard (locks 20) */
 struct lock_item { /* what the authority has to hear, in this order, until it confirms it (locks 16) */
 	uint32_t type; /* UNLOCK, UNWAIT; LOCK: of what is the owner's already */
 	struct nfs4r_lock lock;
+	uint64_t since_ms;
 	struct lock_item *prev, *next;
 };
 

@@ -25,6 +25,7 @@ CONTROL, REQUEST, BULK = 0, 1, 2
 LAST = 1 << 31                  # of a record mark
 OUT_MAX = 1 << 17               # bytes that wait here: an attack makes no more before they are gone
 GETATTR_TYPE, READLINK_TYPE = 1, 5
+VERSIONS = 10, 2         # protocol and disk format of a new volume
 KEYS = (1, 1, 200, 2000, 2000, 10, 0) # settings of the volume: local, strict, Max_Round_Trip, Lease, Failure_Timeout, Clock_Drift, no log ends
 FAR = 1 << 39                   # an entry that no log has
 BULK_MORE = 16                  # connections of lane BULK that a server takes
@@ -265,8 +266,8 @@ def set_of(*servers):
 
 
 def view_bytes(number, base, members):
-    """Without its type: no seal, nobody's address, no secret, protocol 9, disk format 1, KEYS; there are no other servers."""
-    return u64(number, base, members, members) + u32(0, 0) + u64(members, members) + u32(0) + bytes(16) + u32(9, 1, *KEYS)
+    """Without its type: no seal, nobody's address, no secret, VERSIONS, KEYS; there are no other servers."""
+    return u64(number, base, members, members) + u32(0, 0) + u64(members, members) + u32(0) + bytes(16) + u32(*VERSIONS, *KEYS)
 
 
 def mixed(numbers):
@@ -281,13 +282,13 @@ def mixed(numbers):
 
 def digest_of(number, base, members):
     """Of view_bytes(the same)."""
-    return mixed([number, base, members, members, 0, members, members, 0, 0] + 16 * [0] + [9, 1, *KEYS])
+    return mixed([number, base, members, members, 0, members, members, 0, 0] + 16 * [0] + [*VERSIONS, *KEYS])
 
 
 def heartbeat(heard, view, digest):
     """As that of the start which the receiver knows, and says in its own HEARTBEAT. This view is adopted and accepted, and is on the disk."""
     your = Reader(heard[4 + 32 + 16 + 24:]).take(24)        # its start, and the position in its journal
-    return u32(HEARTBEAT) + u64(time.monotonic_ns() // 10 ** 6, view, view, set_of(1, 2, 3)) + u32(0, 0, 0, 3) + your + bytes(24) + u64(0) + u32(1) + u64(0, 0, digest, view, digest) + u32(0, 0, 9, 9, 1, 1)
+    return u32(HEARTBEAT) + u64(time.monotonic_ns() // 10 ** 6, view, view, set_of(1, 2, 3)) + u32(0, 0, 0, 3) + your + bytes(24) + u64(0) + u32(1) + u64(0, 0, digest, view, digest) + u32(0, 0, 9, VERSIONS[0], 1, VERSIONS[1], 1)
 
 
 def entry(log, lsn, oid):

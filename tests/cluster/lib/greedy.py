@@ -174,9 +174,10 @@ class Works(Many):
     def file(self):
         name = f'w{next(self.names)}'
         self.open(name)
-        self.use(name)
-        self.close(name)
-        del self.files[name]
+        if name in self.files:
+            self.use(name)
+            self.close(name)
+            del self.files[name]
         if self.wrong:
             raise Malformed(str(self.wrong))
 
