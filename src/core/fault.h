@@ -270,7 +270,8 @@
 	X(F_LOCK_JOIN_DROPS_GAPS, "locks 11", "a server that joins drops gaps that it noted in the view that it joins")      \
 	X(F_LOCK_BEFORE_ALL_KNOWN, "locks 21", "a lock is granted before others have said what their clients had")           \
 	X(F_LOCK_FENCED_EARLY, "locks 21", "who was outside before locks held at all servers fences its clients then")       \
-	X(F_LOCK_PAST_UNLOCK, "locks 16", "a LOCK is asked for before the UNLOCK that its client knows of")
+	X(F_LOCK_PAST_UNLOCK, "locks 16", "a LOCK is asked for before the UNLOCK that its client knows of")                  \
+	X(F_LOCK_LOST_AHEAD, "locks 15", "a lock of a client that is gone is free before what it wrote is everywhere")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

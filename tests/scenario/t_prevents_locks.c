@@ -33,15 +33,20 @@ static struct client *wait_byte(struct net *n, nfs4r_server_id s, const struct n
 	return op_lock(n, s, f, &lock, NFS4R_LOCK_QUEUE);
 }
 
-static void list_client(struct net *n, nfs4r_server_id s, uint64_t who)
+static void say_client(struct net *n, nfs4r_server_id s, uint64_t who, bool begins)
 {
 	struct nfs4r_client k;
 
 	memset(&k, 0, sizeof(k));
 	k.id[0] = who;
 	k.id[1] = 1;
-	net_client(n, s, who, &k, true);
+	net_client(n, s, who, &k, begins);
 	net_run(n, 10 * RTT(n));
+}
+
+static void list_client(struct net *n, nfs4r_server_id s, uint64_t who)
+{
+	say_client(n, s, who, true);
 	assert_true(n->s[s].client_said == who && n->s[s].client_status == NFS4R_OK);
 }
 
@@ -178,6 +183,24 @@ static bool who_gets_the_lock_sees_what_was_written(struct net *n)
 	assert_int_equal(finish(n, op_write(n, P, &f, "new", true)), NFS4R_OK);
 	unlock_byte(n, P, &f, 1, 0);
 	net_run(n, RTT(n));
+	b = try_byte(n, S, &f, 2, 0);
+	return !(b == NFS4R_OK && route(n, S, &f, false) == S);
+}
+
+/* The same, and the client does not unlock: its lease ends. P and Q are a majority that knows. */
+static bool who_gets_the_lock_of_one_that_is_gone_sees_what_it_wrote(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+	enum nfs4r_status b;
+
+	do_claim(n, P, "d", NFS4R_DEEP);
+	list_client(n, P, 1);
+	assert_int_equal(try_byte(n, P, &f, 1, 0), NFS4R_OK);
+	net_run(n, 2 * RTT(n));
+	net_drop(n, P, S, NFS4R_MSG_PROPOSE);
+	net_drop(n, P, S, NFS4R_MSG_ENTRIES);
+	assert_int_equal(finish(n, op_write(n, P, &f, "new", true)), NFS4R_OK);
+	say_client(n, P, 1, false);
 	b = try_byte(n, S, &f, 2, 0);
 	return !(b == NFS4R_OK && route(n, S, &f, false) == S);
 }
@@ -341,6 +364,7 @@ static const struct prevents list[] = {
 	{ "locks 8: a server that started grants nothing it may have granted", F_LOCK_NO_GAP, a_start_does_not_grant_what_it_forgot },
 	{ "locks 12: a lost lock is not reclaimed", F_LOCK_RECLAIM_ANY, a_lost_lock_is_not_reclaimed },
 	{ "locks 15: who gets a lock sees what was written before", F_UNLOCK_INCOMPLETE, who_gets_the_lock_sees_what_was_written },
+	{ "locks 15: who gets a lock sees what was written by one that is gone", F_LOCK_LOST_AHEAD, who_gets_the_lock_of_one_that_is_gone_sees_what_it_wrote },
 	{ "locks 16: an UNLOCK is said until it is heard", F_UNLOCK_ONCE, an_unlock_is_said_until_it_is_heard },
 	{ "locks 16: what was given back here is free here", F_LOCK_PAST_UNLOCK, what_was_given_back_here_is_free_here },
 	{ "locks 17: what a waiter is told of is reserved", F_LOCK_NOT_RESERVED, what_a_waiter_is_told_of_is_its_own },

@@ -426,6 +426,16 @@ void log_clients_commit(struct nfs4r_core *c, const struct nfs4r_entry *e)
 
 /* ---- which locks are gone -------------------------------------------------------------------- */
 
+/* Locks 15: all that the client wrote under its locks has been applied by all members. Of a server outside: its log, up to the end. */
+static bool is_applied_by_all(const struct nfs4r_core *c, const struct client_row *r)
+{
+	nfs4r_server_id s = r->key.server;
+
+	if (quorum_applied_by_all(c, r->by) < r->by_lsn)
+		return false;
+	return state_is_member(c, s) || quorum_applied_by_all(c, s) >= c->log.logs[s].applied;
+}
+
 bool log_clients_run_sure(struct nfs4r_core *c)
 {
 	bool more = false, unsure = false;
@@ -434,7 +444,7 @@ bool log_clients_run_sure(struct nfs4r_core *c)
 	for (r = c->log.clients.unsure ? c->log.clients.rows : NULL; r; r = r->hh.next) {
 		if (r->n <= r->sure)
 			continue;
-		if (log_is_quorum_durable_of(c, r->by, r->by_lsn) || FAULT(F_LOCK_LOST_UNHELD)) {
+		if ((log_is_quorum_durable_of(c, r->by, r->by_lsn) || FAULT(F_LOCK_LOST_UNHELD)) && (is_applied_by_all(c, r) || FAULT(F_LOCK_LOST_AHEAD))) {
 			r->sure = r->n;
 			more = true;
 		} else {

@@ -121,7 +121,7 @@ struct client_row { /* clients.c, row 'K' */
 	uint64_t n; /* its locks of lives that began before it are gone, says this entry */
 	nfs4r_server_id by;
 	nfs4r_lsn by_lsn;
-	uint64_t sure; /* the same, as far as a majority holds it */
+	uint64_t sure; /* the same, as far as a majority holds it, and all members have applied what the client wrote */
 	bool listed;
 	UT_hash_handle hh;
 };
