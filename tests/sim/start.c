@@ -9,16 +9,10 @@
 
 /* ---- tree port ------------------------------------------------------------------- */
 
-/* What entries name that begin or end a client (base/client.h): no object. */
+/* What entries name that begin or end a client: nfs4r_client_list_oid() of some server, and no object. */
 static bool is_client_list(const struct sim *s, const struct nfs4r_oid *oid)
 {
-	for (nfs4r_server_id q = 1; s->plan.lockers && q <= s->plan.servers; q++) {
-		struct nfs4r_oid list = nfs4r_client_list_oid(q);
-
-		if (nfs4r_oid_eq(oid, &list))
-			return true;
-	}
-	return false;
+	return s->plan.lockers && nfs4r_oid_inc(oid) == 0 && nfs4r_oid_seq(oid) == 0 && nfs4r_oid_creator(oid) != 0;
 }
 
 static void port_facts(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_facts *out)
