@@ -767,6 +767,67 @@ static void what_is_not_reclaimed_is_unlocked(void **state)
 	net_free(n);
 }
 
+/* Control 6.5: S takes what P makes, and cannot bring it to its disk. */
+static void a_file_is_locked_before_it_arrives(void **state)
+{
+	struct net *n = begin("d/");
+	struct nfs4r_oid d = at(n, "d"), f;
+	struct nfs4r_facts facts;
+	struct client *c;
+
+	assert_int_equal(finish(n, op_claim(n, P, &d, NFS4R_DEEP)), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	n->s[S].hold_apply = true;
+	c = create(n, P, "d", "f");
+	net_run(n, 3 * RTT(n));
+	assert_true(c->executed);
+	f = at(n, "d/f");
+	assert_false(memtree_facts(n->s[S].tree, &f, &facts));
+	c = op_lock(n, S, &f, &(struct nfs4r_lock){ .owner = { { 3, 1 }, { 2, 3 } }, .type = NFS4R_LOCK_WRITE, .start = 0, .last = UINT64_MAX }, NFS4R_LOCK_TRY);
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	assert_true(c->done_at - c->started <= RTT(n));
+	assert_int_equal(try_lock(n, P, &f, all_of(1)), NFS4R_DENIED);
+	assert_int_equal(try_lock(n, S, &f, all_of(4)), NFS4R_DENIED);
+	assert_int_equal(finish(n, op_lock_test(n, S, &f, &(struct nfs4r_lock){ .owner = { { 4, 1 }, { 2, 4 } }, .type = NFS4R_LOCK_READ, .start = 0, .last = 9 })), NFS4R_DENIED);
+	unlock(n, S, &f, all_of(3));
+	net_run(n, RTT(n));
+	assert_int_equal(counts(n, S).returning, 0);
+	assert_int_equal(try_lock(n, S, &f, all_of(4)), NFS4R_OK);
+	unlock(n, S, &f, all_of(4));
+	assert_false(memtree_facts(n->s[S].tree, &f, &facts));
+	assert_int_equal(depth_of(n, P, "d"), NFS4R_DEEP); /* nobody asked for a control that S could not have */
+	net_let_apply(n, S);
+	net_quiet(n);
+	nothing_is_left(n);
+	net_free(n);
+}
+
+/* The same, when P was about to give its control back: it does not decide then, and S waits for the file. */
+static void a_file_is_locked_when_it_arrives(void **state)
+{
+	struct net *n = begin("d/");
+	struct nfs4r_oid d = at(n, "d"), f;
+	struct client *c;
+
+	assert_int_equal(finish(n, op_claim(n, P, &d, NFS4R_DEEP)), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	n->s[S].hold_apply = true;
+	c = create(n, P, "d", "f");
+	net_run(n, 3 * RTT(n));
+	assert_true(c->executed);
+	f = at(n, "d/f");
+	op_claim(n, Q, &d, NFS4R_DEEP);
+	for (uint32_t i = 0; i < 100 && depth_of(n, P, "d"); i++)
+		net_run(n, 20);
+	assert_int_equal(depth_of(n, P, "d"), 0);
+	c = op_lock(n, S, &f, &(struct nfs4r_lock){ .owner = { { 3, 1 }, { 2, 3 } }, .type = NFS4R_LOCK_WRITE, .start = 0, .last = UINT64_MAX }, NFS4R_LOCK_TRY);
+	net_run(n, 5 * RTT(n));
+	assert_false(c->done);
+	net_let_apply(n, S);
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	net_free(n);
+}
+
 static void a_volume_of_before_has_none(void **state)
 {
 	struct net *n = net_new(3);
@@ -806,6 +867,8 @@ int main(void)
 		cmocka_unit_test(who_waits_for_a_file_that_goes_hears_it),
 		cmocka_unit_test(what_nobody_reclaims_is_given_up),
 		cmocka_unit_test(what_is_not_reclaimed_is_unlocked),
+		cmocka_unit_test(a_file_is_locked_before_it_arrives),
+		cmocka_unit_test(a_file_is_locked_when_it_arrives),
 		cmocka_unit_test(a_volume_of_before_has_none),
 	};
 

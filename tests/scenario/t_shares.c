@@ -507,6 +507,34 @@ static void a_volume_of_before_has_none(void **state)
 	net_free(n);
 }
 
+/* Control 6.5: S takes what P makes, and cannot bring it to its disk. */
+static void a_file_is_denied_before_it_arrives(void **state)
+{
+	struct net *n = begin("d/", 60000);
+	struct nfs4r_oid d = at(n, "d"), f;
+	struct nfs4r_facts facts;
+	struct client *c;
+
+	assert_int_equal(finish(n, op_claim(n, P, &d, NFS4R_DEEP)), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	n->s[S].hold_apply = true;
+	c = create(n, P, "d", "f");
+	net_run(n, 3 * RTT(n));
+	assert_true(c->executed);
+	f = at(n, "d/f");
+	assert_int_equal(opens(n, S, &f, RW, W), NFS4R_OK);
+	assert_int_equal(opens(n, P, &f, W, 0), NFS4R_SHARE_DENIED);
+	closes(n, S, &f, RW, W);
+	net_run(n, 3 * RTT(n));
+	assert_int_equal(opens(n, P, &f, W, 0), NFS4R_OK);
+	assert_int_equal(opens(n, S, &f, RW, W), NFS4R_SHARE_DENIED);
+	assert_false(memtree_facts(n->s[S].tree, &f, &facts));
+	closes(n, P, &f, W, 0);
+	net_let_apply(n, S);
+	net_quiet(n);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -528,6 +556,7 @@ int main(void)
 		cmocka_unit_test(a_silent_member_is_waited_for),
 		cmocka_unit_test(who_gives_up_denies_nobody),
 		cmocka_unit_test(a_volume_of_before_has_none),
+		cmocka_unit_test(a_file_is_denied_before_it_arrives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

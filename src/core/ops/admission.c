@@ -236,6 +236,27 @@ static bool route_away(struct nfs4r_core *c, struct opx *o, const struct needs *
 	return true;
 }
 
+/*
+ * Control 6.5: the file of a lock or a share has not come yet. Whoever controlled its directory when it was made cannot release that before its entry is here (control 5.1): that
+ * server is asked, as for a read. When it may not decide, it says so, and is asked again after a while.
+ */
+static bool route_to_creator(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
+{
+	nfs4r_server_id creator = nfs4r_oid_creator(&o->op->obj);
+
+	if (!ops_is_ahead_of_file(o->op, nd) || creator == c->self || !state_is_member(c, creator))
+		return false;
+	if (c->now < o->not_before) {
+		out_timer_at(c, o->not_before);
+	} else if (o->excluded & NFS4R_BIT(creator)) {
+		ops_failed_attempt(c, o);
+		o->excluded = 0;
+	} else {
+		ops_forward_send(c, o, creator);
+	}
+	return true;
+}
+
 /* Others hold something needed that is not an argument: child, target, what is below (control 4.1, 7.5); or anything that what can be done here only needs. */
 static bool others_in_the_way(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
@@ -518,7 +539,7 @@ void ops_decide(struct nfs4r_core *c, struct opx *o)
 			covered(c, o, &nd);
 		return;
 	}
-	if (!o->remote && route_away(c, o, &nd))
+	if (!o->remote && (route_away(c, o, &nd) || route_to_creator(c, o, &nd)))
 		return;
 	if (!nd.after_cover && ends_early(c, o, &nd))
 		return;

@@ -243,6 +243,12 @@ void ops_needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd)
 	}
 }
 
+/* Is it a lock or a share of a file that has not come yet? */
+bool ops_is_ahead_of_file(const struct nfs4r_op *op, const struct needs *nd)
+{
+	return nfs4r_op_at_authority(op->type) && nd->deferred == NFS4R_DELAY;
+}
+
 /* Do the names still mean the same objects (control 3.4)? */
 bool ops_needs_same(const struct needs *a, const struct needs *b)
 {

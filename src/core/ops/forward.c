@@ -76,6 +76,8 @@ void ops_forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
 		return;
 	o->blocked_at = c->now ? c->now : 1;
 	ops_needs_of(c, o->op, &nd);
+	if (ops_is_ahead_of_file(o->op, &nd)) /* control 6.5: this server could not have that control */
+		return;
 	for (uint32_t i = 0; i < nd.nargs; i++)
 		control_send_revoke(c, to, &nd.args[i], false, o->attempts);
 }

@@ -33,6 +33,7 @@ void ops_exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd);
 
 /* footprint.c */
 bool ops_needs_same(const struct needs *a, const struct needs *b);
+bool ops_is_ahead_of_file(const struct nfs4r_op *op, const struct needs *nd);
 
 /* forward.c */
 void ops_forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to);
