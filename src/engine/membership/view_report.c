@@ -241,7 +241,7 @@ static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 	nfs4r_server_id self = eng->cfg.rpc.self;
 	char why[300];
 
-	if (v->trouble != eng->membership.seen->trouble[self])
+	if (v->trouble != eng->membership.seen->trouble[self] && !eng->runtime.mute)
 		say_own_trouble(eng, v);
 	eng->membership.seen->trouble[self] = v->trouble;
 	EACH_OF(v->adopted.servers & ~NFS4R_BIT(self), s) {

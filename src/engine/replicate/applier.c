@@ -381,13 +381,18 @@ static enum nfs4r_status mark(struct nfs4r_engine *eng, struct apply_job *job)
 	return job->marked == NFS4R_OK && job->sync_first ? nfs4r_store_sync(eng->store, job->sync_first) : job->marked;
 }
 
-/* What is not committed before the process ends is in doubt at the next start (log 4.5). */
+/* What is not committed before the process ends is in doubt at the next start (log 4.5). No room for that is no matter of this entry, or of the exported directory (log 4.15). */
 static enum nfs4r_status begin(struct nfs4r_engine *eng, struct apply_job *job)
 {
 	enum nfs4r_status st = mark(eng, job);
 
 	if (st == NFS4R_OK)
 		st = nfs4r_store_begin(eng->store, job->entry);
+	if (nfs4r_status_is_full(st)) {
+		pthread_mutex_lock(&eng->lock);
+		engine_journal_failed(eng, st);
+		pthread_mutex_unlock(&eng->lock);
+	}
 	return st == NFS4R_OK ? engine_sync_inline(eng, job->entry) : st;
 }
 
@@ -471,7 +476,7 @@ static void apply_task(struct nfs4r_engine *eng, void *arg)
 		st = attempt(eng, job);
 	while (st == NFS4R_DELAY && !eng->door.stopping && !eng->runtime.mute && engine_now_ms() < until)
 		st = attempt_again(eng, job, &locks);
-	if (st != NFS4R_OK)
+	if (st != NFS4R_OK && !eng->runtime.mute)
 		log_failure(eng, job, st);
 	tell(eng, e, st);
 	if (locks.n)

@@ -142,8 +142,11 @@ static enum nfs4r_status make_again(struct doubt *d, const struct nfs4r_oid *oid
 	if (e)
 		nfs4r_entry_put(e);
 	pthread_mutex_lock(&eng->lock);
-	if (st == NFS4R_OK)
+	if (st == NFS4R_OK) {
 		st = nfs4r_store_set_handle(eng->store, oid, h.b, h.len);
+		if (nfs4r_status_is_full(st)) /* of Store, not of the exported directory (log 4.15) */
+			engine_journal_failed(eng, st);
+	}
 	pthread_mutex_unlock(&eng->lock);
 	if (st == NFS4R_OK && eng->ops->moved) /* a server that starts anew in its process (log 4.15) has clients that know the old one */
 		eng->ops->moved(eng->ctx, oid);

@@ -285,7 +285,6 @@ static void rest_ms(long ms)
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
 }
 
-/* Without room for LMDB the marks stay, and with them the doubt. */
 static enum nfs4r_status checkpoint_of_doubt(struct doubt *d)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
@@ -295,13 +294,22 @@ static enum nfs4r_status checkpoint_of_doubt(struct doubt *d)
 		st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, NULL);
 		if ((st != NFS4R_DELAY && !nfs4r_status_is_full(st)) || eng->door.stopping || eng->runtime.mute)
 			return st;
-		if (st == NFS4R_DELAY || nfs4r_store_give_spare(eng->store))
-			continue;
-		say_failed(d, st, "the database, after a crash,", "free space on the file system of Store");
-		rest_ms(PAUSE_MS);
+		if (st != NFS4R_DELAY && !nfs4r_store_give_spare(eng->store))
+			return st;
 	}
 }
 
+static void store_failed(struct nfs4r_engine *eng, const char *what, enum nfs4r_status st)
+{
+	pthread_mutex_lock(&eng->lock);
+	engine_store_failed(eng, what, st);
+	pthread_mutex_unlock(&eng->lock);
+}
+
+/*
+ * Without room for LMDB the marks stay, and with them the doubt: nothing is applied. Nor does anything come into the journal meanwhile, so nobody else would notice. The server halts: that says which
+ * file system has to get room, here and to the others, and ends by itself (log 4.15).
+ */
 static void finish(struct doubt *d)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_DOUBT_CLEARED };
@@ -309,12 +317,10 @@ static void finish(struct doubt *d)
 	enum nfs4r_status st;
 
 	st = checkpoint_of_doubt(d);
-	if (st == NFS4R_DELAY || nfs4r_status_is_full(st))
+	if (st == NFS4R_DELAY || (st != NFS4R_OK && eng->door.stopping))
 		return; /* it stops */
 	if (st != NFS4R_OK) {
-		pthread_mutex_lock(&eng->lock);
-		engine_store_failed(eng, "the checkpoint after a crash failed", st);
-		pthread_mutex_unlock(&eng->lock);
+		store_failed(eng, "cannot write the database after a crash", st);
 		return;
 	}
 	for (uint32_t i = 0; eng->ops->changed && i < d->repair.n; i++)
@@ -347,6 +353,10 @@ static void *work(void *arg)
 		const struct repair_obj *obj = &d->repair.objs[i];
 		enum outcome o = w->done[i] ? LATER : choose_source(d, &r, obj, &awaited);
 
+		if (o == FAILED && nfs4r_store_broken(eng->store)) {
+			store_failed(eng, "cannot write the journal", r.here);
+			break;
+		}
 		if (o == FAILED)
 			say_failed(d, r.here, "an object in doubt after a crash", engine_remedy(r.here ? r.here : NFS4R_IO));
 		if (o != DOUBT_CLEARED)
@@ -379,9 +389,7 @@ static bool restored(struct doubt *d)
 		if (st == NFS4R_OK || eng->door.stopping || eng->runtime.mute)
 			return st == NFS4R_OK;
 		if (nfs4r_store_broken(eng->store)) {
-			pthread_mutex_lock(&eng->lock);
-			engine_store_failed(eng, "cannot write the journal", st);
-			pthread_mutex_unlock(&eng->lock);
+			store_failed(eng, "cannot write the journal", st);
 			return false;
 		}
 		snprintf(what, sizeof(what), "objects in doubt after a crash in the exported directory%s%s%s", d->repair.why[0] ? " (" : "", d->repair.why, d->repair.why[0] ? ")" : "");
@@ -399,13 +407,13 @@ static void doubt_task(struct nfs4r_engine *eng, void *arg)
 		return;
 	w.left = w.d->repair.n;
 	w.done = calloc(w.left + 1, sizeof(*w.done));
-	while (w.done && w.left && !eng->door.stopping && engine_servers_surviving(eng) != NFS4R_BIT(eng->cfg.rpc.self)) {
+	while (w.done && w.left && !eng->door.stopping && !eng->runtime.mute && engine_servers_surviving(eng) != NFS4R_BIT(eng->cfg.rpc.self)) {
 		each_once(&w);
 		say_waiting(w.d, w.awaited, w.left, &said_ms);
 		if (w.left)
 			rest_ms(PAUSE_MS);
 	}
-	if (w.done && !eng->door.stopping)
+	if (w.done && !eng->door.stopping && !eng->runtime.mute)
 		finish(w.d);
 	free(w.done);
 }

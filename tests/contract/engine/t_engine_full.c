@@ -19,6 +19,7 @@
 static _Atomic bool has_room;
 static _Atomic unsigned asked; /* to start it anew */
 static _Atomic int sync_fails; /* errno value of the next sync of server 3's journal */
+static _Atomic bool db_is_full; /* of a server that settles what a crash put in doubt */
 
 /* In place of fs.c's: what the disk says when it is tried. */
 bool __wrap_engine_fs_takes(int dirfd);
@@ -27,6 +28,15 @@ bool __wrap_engine_fs_takes(int dirfd)
 {
 	(void)dirfd;
 	return has_room;
+}
+
+/* In place of the store's. The checkpoint thread calls another one. */
+enum nfs4r_status __real_nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg, nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]);
+enum nfs4r_status __wrap_nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg, nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]);
+
+enum nfs4r_status __wrap_nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg, nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1])
+{
+	return db_is_full ? NFS4R_NOSPC : __real_nfs4r_store_checkpoint(s, sync_files, arg, stable);
 }
 
 /* In place of the C library's. */
@@ -57,7 +67,7 @@ static int setup(void **state)
 	struct cluster *c = cluster_new();
 	int rc;
 
-	has_room = false;
+	has_room = db_is_full = false;
 	asked = 0;
 	c->lease_ms = c->silence_ms = 1000;
 	rc = cluster_begin(c, state);
@@ -86,6 +96,14 @@ static void wait_removed(struct cluster *c, enum nfs4r_status why, bool files)
 		assert_int_equal(v.peer[3].trouble, why);
 		assert_int_equal(v.peer[3].halted_files, files);
 	}
+}
+
+/* It is Store that is full. */
+static void blames_no_other_disk(struct site *s)
+{
+	pthread_mutex_lock(&s->lock);
+	assert_null(strstr(s->logged, "the exported file system"));
+	pthread_mutex_unlock(&s->lock);
 }
 
 static enum nfs4r_status getattr_once(struct cluster *c, int id, const struct nfs4r_oid *oid)
@@ -134,6 +152,7 @@ static void a_full_journal_takes_a_server_out_until_there_is_room(void **state)
 	site_says(&c->site[1], "server 3 reports: it has halted: its journal cannot be written (no space left on device). Free space on the file system of its Store; the server returns by itself", 5);
 	make_file(&c->site[2], &root, "g", "new");
 	assert_int_equal(getattr_once(c, 3, &f), NFS4R_DELAY);
+	blames_no_other_disk(&c->site[3]);
 	come_back(c);
 	expect_content(&c->site[3], &f, "two alone!");
 	get_view(&c->site[1], &v);
@@ -273,6 +292,40 @@ static void what_cannot_be_restored_is_tried_again(void **state)
 	cluster_settle(c);
 }
 
+/* A crash left something in doubt, and Store is full. What is in doubt is taken from the others, but the database has no room for its end: which file system is full is said here and there, and it ends by itself. */
+static void what_is_in_doubt_finds_the_database_full(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f = make_file(&c->site[1], &root, "f", "with three");
+	struct nfs4r_core_view v;
+	char why[NFS4R_WHY];
+
+	cluster_settle(c);
+	dirlops_fail_sync(c->site[3].ops, EIO);
+	write_text(&c->site[1], &f, "two alone!");
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	site_says(&c->site[3], "check the disk under it, and restart", 20);
+	wait_removed(c, NFS4R_IO, false);
+	cluster_stop(c, 3);
+	db_is_full = true;
+	cluster_start(c, 3);
+	c->site[3].table.again = start_anew;
+	snprintf(why, sizeof(why), "this server stops serving: cannot write the database after a crash (no space left on device): free space on the file system of %s. This server returns by itself when", c->site[3].store);
+	site_says(&c->site[3], why, 20);
+	wait_removed(c, NFS4R_NOSPC, false);
+	site_says(&c->site[1], "server 3 reports: it has halted: its journal cannot be written (no space left on device). Free space on the file system of its Store; the server returns by itself", 5);
+	make_file(&c->site[2], &root, "g", "new");
+	assert_int_equal(getattr_once(c, 3, &f), NFS4R_DELAY);
+	blames_no_other_disk(&c->site[3]);
+	assert_true(engine_doubt_is_open(c->site[3].eng));
+	db_is_full = false;
+	come_back(c);
+	assert_false(engine_doubt_is_open(c->site[3].eng));
+	expect_content(&c->site[3], &f, "two alone!");
+	get_view(&c->site[1], &v);
+	assert_int_equal(v.peer[3].trouble, NFS4R_OK);
+}
+
 /* A start that finds no room has changed nothing: who asked for it tries again, and what it is told is what nfs4rctl says meanwhile. */
 static void a_start_without_room_says_what_to_do(void **state)
 {
@@ -307,6 +360,7 @@ int main(void)
 		T(a_directory_whose_sync_finds_no_room),
 		T(a_broken_disk_waits_for_a_person),
 		T(what_cannot_be_restored_is_tried_again),
+		T(what_is_in_doubt_finds_the_database_full),
 		T(a_start_without_room_says_what_to_do),
 	};
 
