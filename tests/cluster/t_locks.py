@@ -16,7 +16,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
-from lock_clients import Agents, bed_for, none_left
+from lock_clients import Agent, Agents, bed_for, none_left
 
 DIR = '/nfs/locks'
 VERSIONS = [v for v in sys.argv[1:] if v.startswith('4')] or ['4.2', '4.1', '4.0']
@@ -81,37 +81,109 @@ def handed_over(at):
     return f'median {1000 * r["median"]:.0f} ms, longest {1000 * r["longest"]:.0f} ms'
 
 
+class Queue:
+    """
+    Programs of the site's client that wait, one after the other, for a lock that another machine has: programs of one machine do not ask the server for what one of them has, and ask all at once when that is free.
+    Each begins when the server knows that the one before waits.
+    """
+
+    def __init__(self, at, what, n):
+        self.at, self.n, self.name = at, n, at.name(what)
+
+    def __enter__(self):
+        self.open = contextlib.ExitStack()
+        with self.open:
+            self.open.enter_context(self.at.controlled_elsewhere(f'{DIR}/{self.name}'))
+            self.agents = self.open.enter_context(Agents(self.at.b, f'{DIR}/{self.name}', [self.at.site] * self.n))
+            self.keep()
+            self.waits = []
+            for agent in self.agents:
+                self.waits.append(agent.begin('lock', type='w', start=0, length=0, wait=True))
+                self.wait_known()
+            self.open = self.open.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self.open.close()
+
+    def keep(self):
+        server = 1 if bed.STOCK else self.at.site
+        self.keeper = subprocess.Popen(self.at.b.command('ns', server, '--', '/usr/bin/python3', os.path.join(bed.LIB, 'raw_lock.py'), 'keep', f'10.0.{server}.1', '/data/locks', self.name),
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.open.callback(self.keeper.wait)
+        self.open.callback(self.keeper.kill)
+        said = bed.line_of(self.keeper)
+        bed.expect(said == 'locked\n', f'the machine that is to have the lock: {said}')
+
+    def wait_known(self):
+        if bed.STOCK:
+            time.sleep(0.4)
+            return
+
+        def known():
+            rows = locks_of(self.at.b, self.at.site, f'/locks/{self.name}')['locks']
+            return [r['state'] for r in rows if r['address'] == f'10.0.{self.at.site}.2'].count('waiting') == len(self.waits)
+        bed.eventually(30, known, f'the server of site {self.at.site} does not know that {len(self.waits)} of its client wait', 0.05)
+
+    def unlock(self):
+        """When that began."""
+        bed.expect(not any(map(Agent.answered, self.agents, self.waits)), 'two had the lock at a time')
+        t = time.time()
+        self.keeper.stdin.write('\n')
+        self.keeper.stdin.flush()
+        bed.expect((said := bed.line_of(self.keeper)) == 'unlocked\n', f'the machine that had the lock: {said}')
+        return t
+
+    def pass_on(self, left):
+        """Until each of these, which are numbers of programs, has had the lock: (when, number) in the order of time."""
+        had, left = [], list(left)
+        while left:
+            got = bed.eventually(60, lambda: [i for i in left if self.agents[i].answered(self.waits[i])], 'nobody has the free lock', 0.01)
+            bed.expect(len(got) == 1, f'two had the lock at a time: {got}')
+            had.append((self.agents[got[0]].end(self.waits[got[0]])['t1'], got[0]))
+            self.agents[got[0]].unlock()
+            left.remove(got[0])
+        return had
+
+
 def in_order(at):
-    r = at.work('order', 'order', '6')
+    with Queue(at, 'order', 6) as q:
+        t = q.unlock()
+        had = q.pass_on(range(6))
+    order, seconds = [i for _, i in had], had[-1][0] - t
     if not bed.STOCK:
-        bed.expect(r['in order'] and r['seconds'] < 6, f'{r}')
-    return f'{r}'
+        bed.expect(order == sorted(order) and seconds < 6, f'order {order}, {seconds:.1f} s')
+    return f'{seconds:.2f} s for 6'
 
 
 def a_waiter_is_killed(at):
-    """The others wait for it as long as its lock is reserved for it, and not for a lease."""
-    r = at.work('killed', 'killed')
+    """The one behind it waits for it as long as its lock is reserved, and not for a lease."""
+    with Queue(at, 'killed', 3) as q:
+        q.agents[1].kill()
+        t = q.unlock()
+        (first, one), (second, other) = q.pass_on((0, 2))
     if not bed.STOCK:
-        bed.expect(r['in order'] and r['first'] < 2 and r['second'] < 9, f'{r}')
-    return f'first {r["first"]:.2f} s, the one behind the killed {r["second"]:.2f} s'
+        bed.expect((one, other) == (0, 2) and first - t < 2 and second - first < 9, f'{one} after {first - t:.2f} s, {other} {second - first:.2f} s later')
+    return f'first {first - t:.2f} s, the one behind the killed {second - first:.2f} s'
 
 
 def reported(at):
     """Who has the lock and who waits, by nfs4rctl, while they do."""
-    path = at.name('report')
-    waiters = at.b.start_py(at.site, 'lock_worker.py', 'order', f'{DIR}/{path}', '6')
+    with Queue(at, 'report', 3) as q:
+        q.unlock()
+        q.agents[0].end(q.waits[0])
+        seen = []
 
-    def seen():
-        r = at.b.ctl(at.site, '--json', 'locks', f'/locks/{path}')
-        rows = json.loads(r.stdout)['locks'] if r.returncode == 0 else []
-        return len(rows) > 1 and rows[0]['state'] == 'held' and rows    # between two holders it is reserved
-    rows = bed.eventually(20, seen, 'nfs4rctl locks shows no holder with a waiter', 0.1)
-    waiters.communicate(timeout=60)
-    row = rows[0]
-    bed.expect([r['state'] for r in rows] == ['held'] + ['waiting'] * (len(rows) - 1), f'{rows}')
-    bed.expect((row['path'], row['type'], row['start'], row['length'], row['address']) == (f'/locks/{path}', 'write', 0, None, f'10.0.{at.site}.2'), f'{row}')
+        def shown():
+            seen[:] = locks_of(at.b, at.site, f'/locks/{q.name}')['locks']
+            return [r['state'] for r in seen] == ['held', 'waiting', 'waiting']
+        bed.eventually(10, shown, lambda: f'nfs4rctl locks does not show one holder and two that wait: {seen}', 0.1)
+        q.agents[0].unlock()
+        q.pass_on((1, 2))
+    row = seen[0]
+    bed.expect((row['path'], row['type'], row['start'], row['length'], row['address']) == (f'/locks/{q.name}', 'write', 0, None, f'10.0.{at.site}.2'), f'{row}')
     bed.expect(row['client'].startswith('Linux NFSv4'), f'{row}')
-    return f'{row["client"]}, {len(rows) - 1} waiting'
+    return row['client']
 
 
 def checks(report, at, prefix=''):
@@ -333,6 +405,7 @@ def main():
         sys.exit(report.status())
     with bed.Bed.own('--sites', '1', '--rtt', '0.1ms') as b:
         b.sites = [1]
+        b.clocks = {1: b.clock(1)}
         b.sh(1, f'mkdir {DIR}')
         for v in VERSIONS:
             b.remount(f'vers={v}')

@@ -4,8 +4,6 @@
 	                                                    100 bytes in turn, the number in each), try (without waiting, again and again). They begin at START of this
 	                                                    machine's clock
 	lock_worker.py handover FILE N                      two processes give a lock to each other N times; how long each waited after the other's unlock began
-	lock_worker.py killed FILE                          three wait; the second one is killed; how long the others waited after each unlock
-	lock_worker.py order FILE N                         N processes begin to wait one after another; in which order they had the lock
 	lock_worker.py pairs FILE SECONDS                   how many times in a second a lock is taken and given back
 	lock_worker.py rules FILE                           what must and must not be granted to two owners, one by one
 
@@ -15,7 +13,6 @@ import errno
 import fcntl
 import json
 import os
-import signal
 import struct
 import sys
 import time
@@ -133,51 +130,6 @@ def handover(path, n):
     return {'changes': len(gaps), 'median': gaps[len(gaps) // 2], 'longest': gaps[-1], 'overlaps': sum(b[0] < a[1] for a, b in zip(events, events[1:]))}
 
 
-def waiter(path, out):
-    pid = os.fork()
-    if pid:
-        return pid
-    fd = os.open(path, os.O_RDWR)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    posix(fd, fcntl.F_WRLCK)
-    os.write(out, struct.pack('di', time.monotonic(), os.getpid()))
-    time.sleep(0.2)
-    os._exit(0)     # its lock ends with it
-
-
-def killed(path):
-    fd, (r, w) = os.open(path, os.O_RDWR | os.O_CREAT, 0o666), os.pipe()
-    posix(fd, fcntl.F_WRLCK)
-    pids = []
-    for _ in range(3):
-        pids.append(waiter(path, w))
-        time.sleep(0.5)
-    os.kill(pids[1], signal.SIGKILL)
-    os.waitpid(pids[1], 0)
-    time.sleep(0.2)
-    t = time.monotonic()
-    posix(fd, fcntl.F_UNLCK)
-    first, second = (struct.unpack('di', os.read(r, 16)[:12]) for _ in range(2))
-    for p in pids[0], pids[2]:
-        os.waitpid(p, 0)
-    return {'in order': [first[1], second[1]] == [pids[0], pids[2]], 'first': first[0] - t, 'second': second[0] - first[0] - 0.2}
-
-
-def order(path, n):
-    fd, (r, w) = os.open(path, os.O_RDWR | os.O_CREAT, 0o666), os.pipe()
-    posix(fd, fcntl.F_WRLCK)
-    pids = []
-    for _ in range(int(n)):
-        pids.append(waiter(path, w))
-        time.sleep(0.3)
-    t = time.monotonic()
-    posix(fd, fcntl.F_UNLCK)
-    had = [struct.unpack('di', os.read(r, 16)[:12]) for _ in pids]
-    for p in pids:
-        os.waitpid(p, 0)
-    return {'in order': [p for _, p in had] == pids, 'seconds': had[-1][0] - t}
-
-
 # ---- two owners: descriptors with locks of their own ----
 
 def rules(path):
@@ -235,4 +187,4 @@ def rules(path):
 
 
 if __name__ == '__main__':
-    print(json.dumps({'counter': counter, 'handover': handover, 'killed': killed, 'order': order, 'pairs': pairs, 'rules': rules}[sys.argv[1]](*sys.argv[2:])))
+    print(json.dumps({'counter': counter, 'handover': handover, 'pairs': pairs, 'rules': rules}[sys.argv[1]](*sys.argv[2:])))

@@ -1,13 +1,15 @@
-"""Locks of a file that has not arrived at the server yet, by hand. NFSv4.0.
+"""Locks by hand, without a Linux client. NFSv4.0.
 
-	raw_lock.py ADDRESS DIRECTORY NAME LOCAL
+	raw_lock.py ADDRESS DIRECTORY NAME LOCAL       of a file that has not arrived at the server yet
+	raw_lock.py keep ADDRESS DIRECTORY NAME        one, from "locked" on standard output to the next line of standard input; then "unlocked"
 
-Makes NAME in DIRECTORY (a path of the server's pseudo file system), and asks for locks while LOCAL, where the server will have it, is not there. Then says
+The first makes NAME in DIRECTORY (a path of the server's pseudo file system), and asks for locks while LOCAL, where the server will have it, is not there. Then says
 "arrive" on standard output, waits until it is, and asks again. Prints {"before": {request: status}, "after": {...}, "early": was LOCAL missing until the last answer} as JSON.
 Says "not made" instead, and ends, when no server has made the file within a few seconds.
 """
 import json
 import os
+import select
 import struct
 import sys
 import time
@@ -18,6 +20,7 @@ from raw_readdir import opaque, walk
 LOCK, LOCKT, LOCKU, READ_LT, WRITE_LT = 12, 13, 14, 1, 2
 RANGE = 0, 100                                  # offset, length
 PATIENCE = 5                                    # s
+RENEW = 3                                       # s, well within a lease
 
 
 class Opener(Owner):
@@ -64,6 +67,28 @@ def requests(one, other):
             'test when it is free': other.test(), 'lock when it is free': other.lock()}
 
 
+def patiently(function):
+    end = time.monotonic() + 12 * PATIENCE
+    while (status := function()) in (DELAY, GRACE) and time.monotonic() < end:
+        time.sleep(0.1)
+    if status:
+        sys.exit(f'{function.__name__}: {status}')
+
+
+def keep(address, directory, name):
+    client = Client(address, os.path.join(directory, name), 0)
+    opener = Opener(client, 'opener')
+    patiently(opener.make)
+    locker = Locker(opener, 'keeper')
+    patiently(locker.lock)
+    print('locked', flush=True)
+    while not select.select([sys.stdin], [], [], RENEW)[0]:
+        locker.test()
+    patiently(locker.unlock)
+    print('unlocked', flush=True)
+    opener.close()
+
+
 def main(address, directory, name, local):
     client = Client(address, os.path.join(directory, name), 0)
     opener = Opener(client, 'opener')
@@ -90,4 +115,4 @@ def main(address, directory, name, local):
 
 
 if __name__ == '__main__':
-    main(*sys.argv[1:])
+    keep(*sys.argv[2:]) if sys.argv[1] == 'keep' else main(*sys.argv[1:])
