@@ -131,7 +131,7 @@ bool c_lock_request(struct nfs4r_codec *c, struct nfs4r_op *op)
 	if (!there)
 		return true;
 	if (!c_lock(c, &l->lock, op->type == NFS4R_OP_UNLOCK ? 0 : NFS4R_LOCK_READ) || !c_range(c, &wait, waits ? NFS4R_LOCK_TRY : 0, waits ? NFS4R_LOCK_POLL : 0) ||
-	    !c_bool(c, &l->reclaim) || !c_check(c, waits || !l->reclaim))
+	    !c_bool(c, &l->reclaim) || !c_check(c, waits || !l->reclaim) || !c_bool(c, &l->confirms) || !c_check(c, waits || !l->confirms))
 		return false;
 	l->wait = (enum nfs4r_lock_wait)wait;
 	return c_u64(c, &l->n) && c_u64(c, &l->waited_ms) && c_u64(c, &l->view) && c_u64(c, &l->inc);

@@ -420,6 +420,58 @@ static void set_range(struct nfs4r_locks *t, struct file *f, const struct nfs4r_
 		add_range(t, f, &behind, now_ms);
 }
 
+/* The first one from @from on that @lock, a read lock of the same owner, leaves what it is; or NULL. */
+static const struct nfs4r_lock *next_left(const struct file *f, const struct nfs4r_lock *lock, uint64_t from)
+{
+	const struct nfs4r_lock_range *r;
+	struct nfs4r_lock rest = *lock;
+
+	rest.start = from;
+	while (lock->type == NFS4R_LOCK_READ && (r = nfs4r_lock_range_own(f->ranges, &rest)) != NULL) {
+		if (r->lock.type == NFS4R_LOCK_WRITE && r->lock.life == lock->life)
+			return &r->lock;
+		if (r->lock.last >= lock->last)
+			break;
+		rest.start = r->lock.last + 1;
+	}
+	return NULL;
+}
+
+static uint32_t count_left(const struct file *f, const struct nfs4r_lock *lock)
+{
+	const struct nfs4r_lock *w;
+	uint32_t n = 0;
+
+	for (uint64_t from = lock->start; (w = next_left(f, lock, from)) != NULL; from = w->last + 1) {
+		n++;
+		if (w->last >= lock->last)
+			break;
+	}
+	return n;
+}
+
+/* As many ranges more as are left are there, too. */
+static void set_beside(struct nfs4r_locks *t, struct file *f, const struct nfs4r_lock *lock, uint64_t now_ms)
+{
+	struct nfs4r_lock piece = *lock;
+
+	for (;;) {
+		const struct nfs4r_lock *w = next_left(f, lock, piece.start);
+		uint64_t last = w == NULL ? 0 : w->last;
+		bool more = w != NULL && last < lock->last;
+
+		piece.last = lock->last;
+		if (w == NULL || w->start > piece.start) {
+			if (w != NULL)
+				piece.last = w->start - 1;
+			set_range(t, f, &piece, now_ms);
+		}
+		if (!more)
+			return;
+		piece.start = last + 1;
+	}
+}
+
 /* ---- what the caller asks for ---- */
 
 static enum nfs4r_lock_answer refuse(struct nfs4r_locks *t, struct file *f, struct waiter *w, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, void *tag, uint64_t now_ms)
@@ -436,16 +488,18 @@ static enum nfs4r_lock_answer refuse(struct nfs4r_locks *t, struct file *f, stru
 	return NFS4R_LOCK_WAITS;
 }
 
-enum nfs4r_lock_answer nfs4r_locks_acquire(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, void *tag,
-					   uint64_t now_ms, struct nfs4r_lock *conflict)
+static enum nfs4r_lock_answer acquire(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, bool beside, void *tag, uint64_t now_ms,
+				      struct nfs4r_lock *conflict)
 {
 	struct file *f = file_get(t, oid);
 	enum nfs4r_lock_answer answer = NFS4R_LOCK_FULL;
 	const struct nfs4r_lock *other;
 	struct waiter *w;
+	uint32_t left;
 
 	if (f == NULL)
 		return NFS4R_LOCK_FULL;
+	left = beside ? count_left(f, want) : 0;
 	w = waiter_of(f, want);
 	other = in_the_way(f, want);
 	if (other == NULL && wait == NFS4R_LOCK_QUEUE && (w == NULL || !w->offered))
@@ -454,15 +508,30 @@ enum nfs4r_lock_answer nfs4r_locks_acquire(struct nfs4r_locks *t, const struct n
 		if (conflict != NULL)
 			*conflict = *other;
 		answer = refuse(t, f, w, want, wait, tag, now_ms);
-	} else if ((w != NULL || t->count.ranges + t->count.waiting < t->cfg.max) && f->nranges < NFS4R_LOCKS_FILE_MAX && provide(t, NEEDED_TO_SET + 1)) {
+	} else if ((w != NULL || t->count.ranges + t->count.waiting + left < t->cfg.max) && f->nranges + left < NFS4R_LOCKS_FILE_MAX && provide(t, NEEDED_TO_SET + 1 + left)) {
 		if (w != NULL)
 			waiter_drop(t, w);
-		set_range(t, f, want, now_ms);
+		if (left > 0)
+			set_beside(t, f, want, now_ms);
+		else
+			set_range(t, f, want, now_ms);
 		serve_queue(t, f, now_ms); /* a write lock may have become a read lock */
 		answer = NFS4R_LOCK_GRANTED;
 	}
 	file_put(t, f);
 	return answer;
+}
+
+enum nfs4r_lock_answer nfs4r_locks_acquire(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, void *tag,
+					   uint64_t now_ms, struct nfs4r_lock *conflict)
+{
+	return acquire(t, oid, want, wait, false, tag, now_ms, conflict);
+}
+
+enum nfs4r_lock_answer nfs4r_locks_acquire_beside(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, void *tag,
+						  uint64_t now_ms, struct nfs4r_lock *conflict)
+{
+	return acquire(t, oid, want, wait, true, tag, now_ms, conflict);
 }
 
 bool nfs4r_locks_release(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner, uint64_t start, uint64_t last, uint64_t now_ms)

@@ -83,6 +83,9 @@ void nfs4r_locks_destroy(struct nfs4r_locks *t);
  */
 enum nfs4r_lock_answer nfs4r_locks_acquire(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, void *tag,
 					   uint64_t now_ms, struct nfs4r_lock *conflict);
+/* The same, but a read lock leaves write locks of its owner, and of its life, what they are: the owner may have them until it has heard that it is granted. */
+enum nfs4r_lock_answer nfs4r_locks_acquire_beside(struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, void *tag,
+						  uint64_t now_ms, struct nfs4r_lock *conflict);
 /*
  * Nothing of @owner's between @start and @last is held after it; waiters stay. False: there was no memory to split a range, and that range is still held as a whole.
  * A granted request sets memory aside for one such split.

@@ -52,6 +52,7 @@ struct nfs4r_lock_request {
 	struct nfs4r_lock lock;
 	enum nfs4r_lock_wait wait; /* LOCK; else 0 */
 	bool reclaim; /* LOCK: its client had it before its server, or the authority, lost its memory */
+	bool confirms; /* LOCK: its client has heard that it has just this. One that does not leaves its owner's write locks what they are (locks 22). Given by the core of the holder */
 	uint64_t n; /* of the holder's request: rises with every one, over restarts, too (locks 4). Given by the core of the holder */
 	uint64_t since_ms; /* of an own client: since when it has waited, by the core's clock. Given by the core of the holder, and not sent */
 	uint64_t waited_ms; /* LOCK: for how long it has waited when it is sent or decided (locks 20). The same */

@@ -265,13 +265,16 @@
 	X(F_LAST_BEFORE_GAP, "locks 11", "what was kept for its gap is released with the end of the log that it closed at")  \
 	X(F_LOCK_GAP_ROWS, "locks 13", "nobody looks at the row of a file whose authority is gone")                          \
 	X(F_WRITE_OF_OUTSIDE, "locks 14", "a WRITE counts that was forwarded before its server was outside")                 \
-	X(F_LOCK_LIST_LOWERED, "locks 8", "a list names a write lock whose owner has asked for a read lock in its place")    \
+	X(F_LOCK_LOWERED_UNHEARD, "locks 22", "a write lock is lowered before its client has heard that")                    \
 	X(F_CLIENT_GONE_SINCE, "locks 7", "a client hears that it is listed, although it was taken out of the list since")   \
 	X(F_LOCK_JOIN_DROPS_GAPS, "locks 11", "a server that joins drops gaps that it noted in the view that it joins")      \
 	X(F_LOCK_BEFORE_ALL_KNOWN, "locks 21", "a lock is granted before others have said what their clients had")           \
 	X(F_LOCK_FENCED_EARLY, "locks 21", "who was outside before locks held at all servers fences its clients then")       \
 	X(F_LOCK_PAST_UNLOCK, "locks 16", "a LOCK is asked for before the UNLOCK that its client knows of")                  \
-	X(F_LOCK_LOST_AHEAD, "locks 15", "a lock of a client that is gone is free before what it wrote is everywhere")
+	X(F_LOCK_LOST_AHEAD, "locks 15", "a lock of a client that is gone is free before what it wrote is everywhere")       \
+	X(F_LOCK_READY_STAYS, "locks 17", "what is reserved stays so although its owner has given back those bytes")         \
+	X(F_LOCK_JOIN_OF_FEW, "locks 11", "a server that joins drops its gaps although few were in the view all the time")   \
+	X(F_LOCK_READY_AGAIN, "locks 17", "what was not fetched and given back is ready when the word of that comes again")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

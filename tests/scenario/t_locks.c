@@ -527,8 +527,8 @@ static void what_was_ready_and_not_heard_is_asked_for_anew(void **state)
 	net_free(n);
 }
 
-/* The authority has lowered the lock of one client of Q, and serves another one of Q, which hears of that first. */
-static void what_is_ready_counts_before_another_one_hears_that_it_is_lowered(void **state)
+/* A client of Q lowers its lock, and another one of Q waits for that. */
+static void nobody_is_served_before_another_one_hears_that_it_is_lowered(void **state)
 {
 	struct net *n = begin("f");
 	struct nfs4r_oid f = at(n, "f");
@@ -542,11 +542,14 @@ static void what_is_ready_counts_before_another_one_hears_that_it_is_lowered(voi
 	net_hold(n, P, Q, NFS4R_MSG_FORWARD_ANSWER);
 	c = op_lock(n, Q, &f, &(struct nfs4r_lock){ .owner = { { 2, 1 }, { 2, 2 } }, .type = NFS4R_LOCK_READ, .start = 1, .last = 55 }, NFS4R_LOCK_TRY);
 	net_run(n, 2 * RTT(n));
+	assert_int_equal(notes(n, Q, true), 0);
+	assert_int_equal(counts(n, P).ranges, 2);
+	net_pass(n);
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	net_run(n, 2 * RTT(n));
 	assert_int_equal(notes(n, Q, true), 1);
 	d = wait_lock(n, Q, &f, of(3, NFS4R_LOCK_READ, 25, 55));
 	assert_true(d->done && d->op.status == NFS4R_OK);
-	net_pass(n);
-	assert_int_equal(finish(n, c), NFS4R_OK);
 	assert_int_equal(counts(n, Q).own_ranges, 3); /* R 1..55 and W 56..61; R 25..55 */
 	unlock(n, Q, &f, all_of(3));
 	unlock(n, Q, &f, all_of(2));
@@ -858,7 +861,7 @@ int main(void)
 		cmocka_unit_test(a_start_forgets_the_row_of_what_it_controls),
 		cmocka_unit_test(what_is_ready_before_the_answer_counts),
 		cmocka_unit_test(what_was_ready_and_not_heard_is_asked_for_anew),
-		cmocka_unit_test(what_is_ready_counts_before_another_one_hears_that_it_is_lowered),
+		cmocka_unit_test(nobody_is_served_before_another_one_hears_that_it_is_lowered),
 		cmocka_unit_test(what_was_granted_without_an_answer_is_given_back),
 		cmocka_unit_test(news_of_a_request_that_was_asked_anew_do_not_count),
 		cmocka_unit_test(who_gives_up_what_is_asked_anew_keeps_nobody_out),

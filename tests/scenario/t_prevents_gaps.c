@@ -221,6 +221,33 @@ static bool who_joins_keeps_what_it_notes_then(struct net *n)
 	return keep_trying(n, Q, &f, 2, 50, 5000) == NFS4R_DELAY;
 }
 
+/* P never heard that S controlled f. S is back in the view in which Q is not any more. */
+static bool who_joins_keeps_what_few_may_know(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+	enum nfs4r_status st = NFS4R_DELAY;
+
+	list_client(n, S, 9);
+	net_drop(n, S, P, NFS4R_MSG_PROPOSE);
+	assert_int_equal(keep_trying(n, S, &f, 9, 50, 5000), NFS4R_OK);
+	net_crash(n, S);
+	assert_true(until_sealed(n, P, S, 8 * LEASE) && until_sealed(n, Q, S, 8 * LEASE));
+	net_pass(n);
+	assert_true(!noted(n, P) && noted(n, Q));
+	net_crash(n, Q);
+	net_run(n, 4 * LEASE);
+	net_restart(n, S, true);
+	assert_true(until_removed(n, P, Q, 10 * LEASE));
+	for (int i = 0; i < 20000 && !(serves(n, P) && serves(n, S)); i++)
+		net_run(n, 1);
+	assert_true(serves(n, P) && serves(n, S));
+	for (int i = 0; i < 200 && st == NFS4R_DELAY; i++) {
+		st = reclaim_byte(n, S, &f, 9, 50);
+		net_run(n, 50);
+	}
+	return st == NFS4R_OK;
+}
+
 /* P, the authority, and S, where a client has a lock, start anew. The list of S has nothing in it. */
 static bool a_client_that_has_to_reclaim_is_awaited(struct net *n)
 {
@@ -347,6 +374,7 @@ static const struct prevents list[] = {
 	{ "locks 11: who wins hears of gaps by the ACKs", F_LOCK_ACK_NO_GAP, who_wins_hears_of_gaps_by_the_acks },
 	{ "locks 11: who joins knows no gap that is over", F_LOCK_JOIN_KEEPS_GAPS, who_joins_knows_no_gap_that_is_over },
 	{ "locks 11: who joins keeps what it notes then", F_LOCK_JOIN_DROPS_GAPS, who_joins_keeps_what_it_notes_then },
+	{ "locks 11: who joins keeps what few may know", F_LOCK_JOIN_OF_FEW, who_joins_keeps_what_few_may_know },
 	{ "locks 11: nothing in a gap is released", F_LOCK_RELEASE_IN_GAP, nothing_in_a_gap_is_released },
 	{ "locks 11: the end of a gap is said until it is heard", F_LOCK_END_ONCE, the_end_of_a_gap_is_said_until_it_is_heard },
 	{ "locks 11: the end of an older gap ends no other", F_LOCK_OLD_END, the_end_of_an_older_gap_ends_no_other },

@@ -71,12 +71,18 @@ static void restart(struct net *n, nfs4r_server_id s)
 	assert_true(until_back(n));
 }
 
+static uint32_t readies(const struct net *n, nfs4r_server_id s)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n->s[s].nnotes; i++)
+		k += n->s[s].notes[i].ready;
+	return k;
+}
+
 static bool is_ready(const struct net *n, nfs4r_server_id s)
 {
-	for (uint32_t i = 0; i < n->s[s].nnotes; i++)
-		if (n->s[s].notes[i].ready)
-			return true;
-	return false;
+	return readies(n, s) > 0;
 }
 
 static uint32_t row(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f)
@@ -245,27 +251,76 @@ static bool what_was_written_before_does_not_count(struct net *n)
 	return memtree_content(n->s[P].tree, &f) == was;
 }
 
-/* A client of Q asked for a read lock in place of its write lock, and has not heard that P did that. A client of S got a read lock, too. Then P starts anew. */
-static bool what_is_lowered_is_listed_so(struct net *n)
+/* P has carried out what a client of Q asked for, a read lock in place of its write lock. The client hears that it is to come again, and does not. A client of S wants to read. Then P starts anew. */
+static bool what_is_lowered_is_heard_first(struct net *n)
 {
 	struct nfs4r_oid f = begin(n);
+	enum nfs4r_status st;
+	struct client *c;
 
 	assert_int_equal(keep_trying(n, P, &f, 1, 50, 5000), NFS4R_OK);
 	assert_int_equal(keep_trying(n, Q, &f, 2, 0, 5000), NFS4R_OK);
 	net_drop(n, P, Q, NFS4R_MSG_FORWARD_ANSWER);
-	lock_as(n, Q, &f, 2, NFS4R_LOCK_READ, NFS4R_LOCK_TRY);
+	c = lock_as(n, Q, &f, 2, NFS4R_LOCK_READ, NFS4R_LOCK_TRY);
 	net_run(n, RTT(n));
-	assert_int_equal(finish(n, lock_as(n, S, &f, 3, NFS4R_LOCK_READ, NFS4R_LOCK_TRY)), NFS4R_OK);
-	net_crash(n, P);
+	net_cancel(n, c);
+	assert_int_equal(c->op.status, NFS4R_DELAY);
+	st = finish(n, lock_as(n, S, &f, 3, NFS4R_LOCK_READ, NFS4R_LOCK_TRY));
 	net_pass(n);
-	net_hold(n, S, P, NFS4R_MSG_LOCKS_LIST);
-	net_restart(n, P, true);
+	restart(n, P);
 	net_run(n, 2 * LEASE);
-	net_pass(n);
-	net_run(n, LEASE);
+	assert_int_equal(keep_trying(n, P, &f, 4, 0, 5000), NFS4R_DENIED);
+	unlock_byte(n, Q, &f, 2, 0);
+	net_run(n, n->cfg.lock_reserve_ms + LEASE); /* the one that it does not come again for */
+	return st == NFS4R_DENIED && keep_trying(n, P, &f, 4, 0, 5000) == NFS4R_OK;
+}
+
+/* A client of Q reads under a lock, waits to write, and its lock is ready when control ends. Then another thread of it gives back those bytes. */
+static bool what_is_ready_goes_with_what_is_given_back(struct net *n)
+{
+	struct nfs4r_oid f = begin(n);
+	enum nfs4r_status a, b;
+
+	n->cfg.lock_reserve_ms = 60000;
+	net_retune(n);
+	assert_int_equal(finish(n, lock_as(n, P, &f, 1, NFS4R_LOCK_READ, NFS4R_LOCK_TRY)), NFS4R_OK);
+	assert_int_equal(finish(n, lock_as(n, Q, &f, 2, NFS4R_LOCK_READ, NFS4R_LOCK_TRY)), NFS4R_OK);
+	assert_int_equal(finish(n, lock_as(n, Q, &f, 2, NFS4R_LOCK_WRITE, NFS4R_LOCK_QUEUE)), NFS4R_BLOCKED);
+	unlock_byte(n, P, &f, 1, 0);
+	for (int i = 0; i < 1000 && !is_ready(n, Q); i++)
+		net_run(n, 1);
+	assert_true(is_ready(n, Q));
+	net_run(n, RTT(n));
+	let_go(n, S, P, &f);
+	assert_int_equal(row(n, S, &f), 1);
 	unlock_byte(n, Q, &f, 2, 0);
 	net_run(n, LEASE);
-	return keep_trying(n, P, &f, 4, 0, 5000) == NFS4R_DENIED;
+	a = keep_trying(n, S, &f, 3, 0, 5000);
+	b = finish(n, lock_as(n, Q, &f, 2, NFS4R_LOCK_WRITE, NFS4R_LOCK_QUEUE));
+	return !(a == NFS4R_OK && b == NFS4R_OK);
+}
+
+/* P does not hear that Q knows of the lock, and says so again, while Q's word that it was not fetched is on its way. A client of S waits, too. */
+static bool what_was_not_fetched_is_not_ready_again(struct net *n)
+{
+	struct nfs4r_oid f = begin(n);
+	enum nfs4r_status q;
+
+	n->cfg.lock_reserve_ms = 500;
+	net_retune(n);
+	assert_int_equal(keep_trying(n, P, &f, 1, 0, 5000), NFS4R_OK);
+	assert_int_equal(finish(n, lock_as(n, Q, &f, 2, NFS4R_LOCK_WRITE, NFS4R_LOCK_QUEUE)), NFS4R_BLOCKED);
+	assert_int_equal(finish(n, lock_as(n, S, &f, 3, NFS4R_LOCK_WRITE, NFS4R_LOCK_QUEUE)), NFS4R_BLOCKED);
+	net_drop(n, Q, P, NFS4R_MSG_LOCK_READY);
+	net_drop(n, Q, P, NFS4R_MSG_FORWARD);
+	unlock_byte(n, P, &f, 1, 0);
+	for (int i = 0; i < 2000 && readies(n, Q) < 2; i++)
+		net_run(n, 1);
+	q = finish(n, lock_as(n, Q, &f, 2, NFS4R_LOCK_WRITE, NFS4R_LOCK_QUEUE));
+	net_pass(n);
+	for (int i = 0; i < 1000 && !is_ready(n, S); i++)
+		net_run(n, 1);
+	return !(q == NFS4R_OK && is_ready(n, S) && finish(n, lock_as(n, S, &f, 3, NFS4R_LOCK_WRITE, NFS4R_LOCK_QUEUE)) == NFS4R_OK);
 }
 
 /* P's claim of the file is in a gap, and closes for want of use. P updates the file under another claim, and lets go of that while S is outside. Then S is back and the gap ends. S has the update on no disk. */
@@ -312,7 +367,9 @@ static const struct prevents list[] = {
 	{ "locks 11: what was kept waits for all that came since", F_LAST_BEFORE_GAP, what_was_kept_waits_for_all_that_came_since },
 	{ "locks 13: rows in gaps are looked at", F_LOCK_GAP_ROWS, rows_in_gaps_are_looked_at },
 	{ "locks 14: what was written before does not count", F_WRITE_OF_OUTSIDE, what_was_written_before_does_not_count },
-	{ "locks 8: what is lowered is listed so", F_LOCK_LIST_LOWERED, what_is_lowered_is_listed_so },
+	{ "locks 17: what was not fetched is not ready again", F_LOCK_READY_AGAIN, what_was_not_fetched_is_not_ready_again },
+	{ "locks 22: what is lowered is heard first", F_LOCK_LOWERED_UNHEARD, what_is_lowered_is_heard_first },
+	{ "locks 17: what is ready goes with what is given back", F_LOCK_READY_STAYS, what_is_ready_goes_with_what_is_given_back },
 };
 
 int main(void)

@@ -368,16 +368,6 @@ void locker_gives_back(struct locker *l, uint64_t now, uint32_t owner)
 	p->reserved.on = p->reserved_gone = false;
 }
 
-void locker_lowers(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
-{
-	struct belief *b = &l->beliefs[r->file][owner];
-
-	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++)
-		if (b->type[c] == LOCKER_WRITE)
-			b->type[c] = LOCKER_READ;
-	touch(l, now, owner, r);
-}
-
 static void forget(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
 {
 	struct belief *b = &l->beliefs[r->file][owner];

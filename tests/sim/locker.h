@@ -68,8 +68,6 @@ void locker_no_answer(struct locker *l, uint32_t owner);
 /* The lock is the owner's. Ends its request, its wait and its reservation. Of what it had in the range before only what this says is left. If its server cannot serve it may be lost already. */
 void locker_granted(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);
 void locker_denied(struct locker *l, uint64_t now, uint32_t owner);
-/* The owner, which has all of the range, asks for a read lock in place of a write lock: from now on it does not write there. The answer cannot be a refusal. */
-void locker_lowers(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);
 /* The owner asks for an unlock. The type is not looked at. */
 void locker_unlocks(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);
 /* What the owner has in the range was reclaimed with success: nobody else may have had it meanwhile. */

@@ -45,7 +45,6 @@ struct locking {
 	uint32_t owner; /* the checker's number */
 	struct locker_range want; /* LOCK, LOCK_TEST, UNLOCK; the words of READ and WRITE */
 	enum nfs4r_lock_wait how;
-	bool lowers; /* it has that already, as a write lock, and goes on asking */
 	bool fetches; /* what it asks for is reserved */
 	bool early; /* a notice came before the answer it belongs to */
 	uint64_t patience_until, asks_again_at;
@@ -118,7 +117,7 @@ static void think(struct client *c)
 static void idle(struct client *c)
 {
 	c->locking->state = LOCKING_IDLE;
-	c->locking->fetches = c->locking->lowers = false;
+	c->locking->fetches = false;
 	think(c);
 }
 
@@ -323,25 +322,12 @@ static void random_range(struct client *c, struct locker_range *r)
 	}
 }
 
-/* Has the owner a write lock of a part of it? A read lock would lower that part, and be refused because of the rest. */
-static bool lowers_a_part(struct client *c, const struct locker_range *r)
-{
-	struct locker_range p;
-
-	for (uint32_t i = 0; locker_piece(c->server->sim->locker, c->locking->owner, r->file, i, &p); i++)
-		if (p.type == LOCKER_WRITE && p.start <= r->last && r->start <= p.last)
-			return r->type == LOCKER_READ;
-	return false;
-}
-
 static void lock_some(struct client *c)
 {
 	struct sim *s = c->server->sim;
 	struct locking *k = c->locking;
 
 	random_range(c, &k->want);
-	if (lowers_a_part(c, &k->want))
-		k->want.type = LOCKER_WRITE;
 	k->how = maybe(c, s->plan.lock_waits) ? NFS4R_LOCK_QUEUE : NFS4R_LOCK_TRY;
 	k->patience_until = s->now + (maybe(c, 200) ? rng_below(chance(c), 200 * MS) : SECOND + rng_below(chance(c), PATIENCE_LONG));
 	if (!(k->opened & 1u << k->want.file))
@@ -371,11 +357,8 @@ static void change_type(struct client *c, const struct locker_range *piece)
 	k->want = part_of(c, piece);
 	k->how = maybe(c, s->plan.lock_waits) ? NFS4R_LOCK_QUEUE : NFS4R_LOCK_TRY;
 	k->patience_until = s->now + rng_below(chance(c), SECOND);
-	k->lowers = piece->type == LOCKER_WRITE;
-	k->want.type = k->lowers ? LOCKER_READ : LOCKER_WRITE;
+	k->want.type = piece->type == LOCKER_WRITE ? LOCKER_READ : LOCKER_WRITE;
 	s->totals.lock_changes++;
-	if (k->lowers)
-		locker_lowers(s->locker, s->now, k->owner, &k->want);
 	ask(c);
 }
 
@@ -597,7 +580,7 @@ static void be_away(struct client *c)
 		lost_all(c);
 		close_all(c);
 		locker_gives_up(s->locker, s->now, k->owner);
-		k->recovers = k->begun = k->gone = k->fetches = k->lowers = false;
+		k->recovers = k->begun = k->gone = k->fetches = false;
 		k->state = LOCKING_IDLE;
 	}
 	if (!k->recovers)
@@ -815,8 +798,6 @@ static void recovered(struct client *c)
 	failed_by(s);
 	if ((k->state == LOCKING_WRITES || k->state == LOCKING_READS) && !locker_has(s->locker, k->owner, &k->want))
 		idle(c); /* EIO */
-	else if (k->state == LOCKING_ASKS && k->lowers && !locker_has(s->locker, k->owner, &k->want))
-		idle(c);
 	else
 		think(c);
 	say_reclaimed(c); /* the last: the server may end in this step */
@@ -1035,7 +1016,7 @@ static void lock_answered(struct client *c, const struct nfs4r_op *op)
 	case NFS4R_DELAY:
 		s->totals.lock_delays++;
 		locker_no_answer(s->locker, k->owner);
-		if (k->lowers || k->fetches || locker_is_waiting(s->locker, k->owner) || (!s->healed && maybe(c, 850)))
+		if (k->fetches || locker_is_waiting(s->locker, k->owner) || (!s->healed && maybe(c, 850)))
 			again_soon(c);
 		else
 			idle(c);

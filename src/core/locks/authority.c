@@ -130,16 +130,9 @@ void locks_serve(struct nfs4r_core *c)
 /* Its client may have fetched it: so it goes as all that this client had (locks 12, 13). */
 static void keep_reserved(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w)
 {
-	struct nfs4r_file_lock *v = out_xcalloc(NFS4R_LOCKS_LIST_MAX, sizeof(*v));
-	uint32_t n = locks_file_list(c, f, v);
-
 	locks_party_get(c, &f->oid, &w->lock.owner)->granted = w->n;
-	locks_set(c, f, &w->lock, NFS4R_LOCK_TRY, NULL, NULL); /* as when it is fetched */
-	for (uint32_t i = 0; i < n && w->lock.type == NFS4R_LOCK_READ; i++) /* perhaps it was not, and then its write locks are what they were */
-		if (v[i].lock.type == NFS4R_LOCK_WRITE && memcmp(&v[i].lock.owner, &w->lock.owner, sizeof(w->lock.owner)) == 0)
-			locks_set(c, f, &v[i].lock, NFS4R_LOCK_TRY, NULL, NULL);
+	locks_set_unheard(c, f, &w->lock, NFS4R_LOCK_TRY, NULL, NULL); /* as when it is fetched */
 	locks_wait_drop(f, w);
-	free(v);
 }
 
 void locks_authority_forget(struct nfs4r_core *c, nfs4r_servers servers)
@@ -232,19 +225,27 @@ static void queue(struct nfs4r_core *c, struct lock_wait *w, const struct nfs4r_
 	w->sent_ms = 0;
 }
 
+/* A client that confirms, or reclaims, has nothing else there. */
+static enum nfs4r_lock_answer set(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_op *op, struct lock_wait *w, struct nfs4r_lock *other)
+{
+	if (op->lock.confirms || op->lock.reclaim || FAULT(F_LOCK_LOWERED_UNHEARD))
+		return locks_set(c, f, &op->lock.lock, op->lock.wait, w, other);
+	return locks_set_unheard(c, f, &op->lock.lock, op->lock.wait, w, other);
+}
+
 static enum nfs4r_status acquire(struct nfs4r_core *c, struct lock_file *f, struct nfs4r_op *op, nfs4r_server_id holder, uint64_t inc)
 {
 	struct lock_wait *w = wait_of(f, &op->lock.lock);
 	struct nfs4r_lock other;
 	bool fresh = false;
 
-	if (locks_file_is_full(f))
+	if (locks_file_is_full(c, f, op->lock.confirms ? NULL : &op->lock.lock))
 		return NFS4R_NOLCK;
 	if (!w && op->lock.wait != NFS4R_LOCK_TRY) {
 		w = wait_new(f, op);
 		fresh = true;
 	}
-	switch (locks_set(c, f, &op->lock.lock, op->lock.wait, w, &other)) {
+	switch (set(c, f, op, w, &other)) {
 	case NFS4R_LOCK_GRANTED:
 		if (w)
 			locks_wait_drop(f, w);

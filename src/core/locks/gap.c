@@ -157,7 +157,7 @@ static void take_row(struct nfs4r_core *c, nfs4r_server_id from, const struct nf
 	struct lock_file *f;
 
 	f = locks_is_lost(c, from, &row->lock.lock) ? NULL : locks_file_get(c, &row->oid);
-	if (!f || locks_file_is_full(f))
+	if (!f || locks_file_is_full(c, f, NULL))
 		return;
 	p = locks_party_get(c, &row->oid, &row->lock.lock.owner);
 	if (p->inc == inc && p->n > row->lock.n && FAULT(F_LOCK_LIST_OLDER))

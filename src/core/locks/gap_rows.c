@@ -6,7 +6,7 @@
  * below it, has such a row. The winner ends the gap (gap.c) and tells all members, which drop the rows that its claim covers. A deep row above what was won stays: whoever wins something else there is
  * in a gap, too.
  *
- * Failure modes: a server was outside: when it joins it drops the rows that it had before, and takes over those of all members. What it notes as it crosses the ends of logs in that view stays: perhaps nobody else had the claim. A row that is there for nothing costs the next winner a question to all members, and no lock.
+ * Failure modes: a server was outside: when it joins it drops the rows that it had before, if a majority of the voters was in the view all the time, and takes over those of all members. What it notes as it crosses the ends of logs in that view stays: perhaps nobody else had the claim. A row that is there for nothing costs the next winner a question to all members, and no lock.
  *
  * Invariants: a majority has the row of each object that a server with an ended log may have granted locks of, until somebody has ended that gap.
  */
@@ -161,10 +161,14 @@ void locks_gap_dead(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 /* A view was adopted, whose logs end next. What was noted before may be over if this server was outside. */
 void locks_gaps_older(struct nfs4r_core *c, nfs4r_servers anew)
 {
+	nfs4r_servers stayed = c->view.adopted.members & ~anew;
 	struct gap_row *r, *tmp;
 
-	if (state_is_member(c, c->self) && !(anew & NFS4R_BIT(c->self)))
+	if (state_is_member(c, c->self) && !(anew & NFS4R_BIT(c->self))) {
+		c->locks.gap_stayed &= stayed;
 		return;
+	}
+	c->locks.gap_stayed = stayed;
 	HASH_ITER(hh, c->locks.gap_rows, r, tmp)
 		r->old = true;
 }
@@ -173,6 +177,8 @@ void locks_gaps_forget(struct nfs4r_core *c)
 {
 	struct gap_row *r, *tmp;
 
+	if (!quorum_is_majority(c, c->locks.gap_stayed) && !FAULT(F_LOCK_JOIN_OF_FEW) && !FAULT(F_LOCK_JOIN_DROPS_GAPS)) /* perhaps this server alone is left of those that noted it */
+		return;
 	HASH_ITER(hh, c->locks.gap_rows, r, tmp)
 		if ((r->old || FAULT(F_LOCK_JOIN_DROPS_GAPS)) && !FAULT(F_LOCK_JOIN_KEEPS_GAPS))
 			drop(c, r);

@@ -4,12 +4,12 @@
  *
  * Happy path: a LOCK of a client becomes one request to the authority, numbered. What it answers is what the client hears. An UNLOCK is done at once for the
  * client, and goes on the list of its owner at that file. The list is sent in order, one request at a time, each again until it is confirmed; a later LOCK of that owner
- * waits for it. A LOCK that waits is remembered. LOCK_READY makes it ready: the client's next LOCK is answered here, and the list says to the authority that it was fetched.
+ * waits for it. A read lock that takes the place of write locks is confirmed on that list: till then the authority leaves those. A LOCK that waits is remembered. LOCK_READY makes it ready: the client's next LOCK is answered here, and the list says to the authority that it was fetched.
  *
  * Failure modes: a client does not fetch its lock: after lock_reserve_ms it is given back, and waits again behind the others. A client gave up while its LOCK was at another server: what
  * comes of it is treated as ready. The authority had put a lock among the ranges that is to be given back (control ended meanwhile): the owner's ranges there are said anew, from HT.
  *
- * Invariants: HT never has what the authority does not have; the reverse holds while something is on the list. An owner at a file has at most one request under way.
+ * Invariants: HT never has what the authority does not have (locks 22); the reverse holds while a request is under way, or something is on the list. An owner at a file has at most one request under way.
  */
 #include "core/locks/locks_int.h"
 
@@ -63,13 +63,20 @@ static void has_work(struct nfs4r_core *c)
 	c->dirty |= DIRTY_LOCKS;
 }
 
-static void item_add(struct nfs4r_core *c, struct lock_rec *r, uint32_t type, const struct nfs4r_lock *lock)
+static struct lock_item *item_new(struct nfs4r_core *c, uint32_t type, const struct nfs4r_lock *lock)
 {
 	struct lock_item *i = out_xcalloc(1, sizeof(*i));
 
 	*i = (struct lock_item){ .type = type, .lock = *lock, .since_ms = c->now };
-	DL_APPEND(r->items, i);
 	has_work(c);
+	return i;
+}
+
+static void item_add(struct nfs4r_core *c, struct lock_rec *r, uint32_t type, const struct nfs4r_lock *lock)
+{
+	struct lock_item *i = item_new(c, type, lock);
+
+	DL_APPEND(r->items, i);
 }
 
 static struct lock_mine *mine_find(struct lock_rec *r, const struct nfs4r_lock *lock)
@@ -147,23 +154,31 @@ static void own_pieces(const struct nfs4r_core *c, const struct nfs4r_oid *oid, 
 		nfs4r_locks_walk(c->locks.own, oid, find_piece, p);
 }
 
-bool locks_lowers(const struct nfs4r_core *c, const struct nfs4r_op *op)
+bool locks_gives_back(const struct nfs4r_op *op)
 {
-	struct pieces p;
-	bool lowers = false;
-
-	if (op->type == NFS4R_OP_UNLOCK)
-		return true;
-	if (op->type != NFS4R_OP_LOCK || op->lock.lock.type != NFS4R_LOCK_READ)
-		return false;
-	own_pieces(c, &op->obj, &op->lock.lock, &p);
-	for (uint32_t i = 0; i < p.n; i++)
-		lowers |= p.v[i].type == NFS4R_LOCK_WRITE;
-	free(p.v);
-	return lowers;
+	return op->type == NFS4R_OP_UNLOCK || (op->type == NFS4R_OP_LOCK && op->lock.confirms && op->lock.lock.type == NFS4R_LOCK_READ);
 }
 
-/* The authority has @what among the owner's ranges, and its client does not: it is said anew what the client has there. */
+/* Its client hears now that it has @lock. What the authority is to hear of that; NULL: it knows of the lock (@known), and no write lock goes with it. */
+static struct lock_item *own_confirm(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, bool known)
+{
+	struct lock_item *confirm;
+	bool lowers = false;
+	struct pieces p;
+
+	own_pieces(c, oid, lock, &p);
+	for (uint32_t i = 0; i < p.n; i++)
+		lowers |= p.v[i].type > lock->type;
+	free(p.v);
+	own_set(c, oid, lock);
+	if (known && !lowers)
+		return NULL;
+	confirm = item_new(c, NFS4R_OP_LOCK, lock);
+	confirm->lowers = lowers;
+	return confirm;
+}
+
+/* The authority has @what among the owner's ranges, and its client does not: it is said anew what the client has there. Where that is more, the authority has it (locks 22). */
 static void say_anew(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_lock *what)
 {
 	struct nfs4r_lock gap = *what;
@@ -171,7 +186,7 @@ static void say_anew(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4
 
 	own_pieces(c, &r->key.oid, what, &p);
 	for (uint32_t i = 0; i < p.n; i++)
-		if (p.v[i].type != what->type)
+		if (p.v[i].type < what->type)
 			item_add(c, r, NFS4R_OP_LOCK, &p.v[i]);
 	for (uint32_t i = 0; i <= p.n; i++) {
 		uint64_t end = i < p.n ? p.v[i].start : what->last;
@@ -194,19 +209,27 @@ static bool overlaps(const struct nfs4r_lock *a, const struct nfs4r_lock *b)
 	return a->start <= b->last && b->start <= a->last;
 }
 
+/* What is said of it under that number counts no more: it is asked for anew, behind what was said to its authority. */
+static void unready(const struct nfs4r_core *c, struct lock_mine *m)
+{
+	m->ready = m->set = false;
+	if (!FAULT(F_LOCK_READY_AGAIN))
+		m->n = 0;
+}
+
 /*
- * What is ready and among the ranges of the authority is so until its owner asks for anything else there. Then its client waits again. (What the owner has there is said anew from HT, which does not have what is
- * only ready.)
+ * What is ready is so until its owner asks for anything else there. Then its client waits again: what is reserved may be among the ranges by now, and goes with that. (What the owner has there is said anew from HT,
+ * which does not have what is only ready.)
  */
 static void not_ready_now(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_lock *by)
 {
 	struct lock_mine *m;
 
 	DL_FOREACH(r->mine, m)
-		if (m->ready && m->set && overlaps(&m->lock, by)) {
-			m->ready = m->set = false;
-			m->ask = true;
+		if (m->ready && (m->set || !FAULT(F_LOCK_READY_STAYS)) && overlaps(&m->lock, by)) {
 			note(c, NFS4R_ACT_LOCK_AGAIN, &r->key.oid, &m->lock, m->n);
+			unready(c, m);
+			m->ask = true;
 			has_work(c);
 		}
 }
@@ -219,9 +242,10 @@ static void unwait(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_
 
 static void fetched(struct nfs4r_core *c, struct lock_rec *r, struct lock_mine *m)
 {
-	own_set(c, &r->key.oid, &m->lock);
-	if (!m->set)
-		item_add(c, r, NFS4R_OP_LOCK, &m->lock);
+	struct lock_item *confirm = own_confirm(c, &r->key.oid, &m->lock, m->set);
+
+	if (confirm)
+		DL_APPEND(r->items, confirm);
 	mine_drop(r, m);
 	rec_put(c, r);
 }
@@ -296,7 +320,7 @@ static bool is_given_back(struct nfs4r_core *c, const struct opx *o, const struc
 		if (!nfs4r_oid_eq(&r->key.oid, &op->obj))
 			continue;
 		DL_FOREACH(r->items, i)
-			if (i->type != NFS4R_OP_LOCK && i->since_ms <= o->since && i->lock.start <= op->lock.lock.last && op->lock.lock.start <= i->lock.last)
+			if ((i->type != NFS4R_OP_LOCK || i->lowers) && i->since_ms <= o->since && i->lock.start <= op->lock.lock.last && op->lock.lock.start <= i->lock.last)
 				return true;
 	}
 	return false;
@@ -323,12 +347,8 @@ bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 	op->lock.lock.life = locks_life(c, &op->lock.lock.owner);
 	if (m)
 		op->lock.since_ms = m->since_ms;
-	if (r) {
+	if (r)
 		r->active_n = op->lock.n;
-		r->lowers = (struct nfs4r_lock){ .start = 0 };
-		if (op->type == NFS4R_OP_LOCK && op->lock.lock.type == NFS4R_LOCK_READ)
-			r->lowers = op->lock.lock;
-	}
 	return true;
 }
 
@@ -359,14 +379,16 @@ static void reserve(struct nfs4r_core *c, struct lock_mine *m)
 static void client_has(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_op *op)
 {
 	struct lock_mine *m = mine_find(r, &op->lock.lock);
-	struct lock_item *i;
+	struct lock_item *i, *confirm;
 
 	if (m)
 		mine_drop(r, m);
-	own_set(c, &op->obj, &op->lock.lock);
+	confirm = own_confirm(c, &op->obj, &op->lock.lock, true);
 	DL_FOREACH(r->items, i) /* given back meanwhile */
 		if (i->type == NFS4R_OP_UNLOCK)
 			own_clear(c, &op->obj, &i->lock);
+	if (confirm)
+		DL_PREPEND(r->items, confirm);
 }
 
 static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_op *op, enum nfs4r_status st, enum locks_asker who)
@@ -507,6 +529,7 @@ struct lock_rec *locks_run_next(struct nfs4r_core *c, struct lock_rec *after, st
 		op->lock.lock = m ? m->lock : r->items->lock;
 		if (op->type == NFS4R_OP_LOCK)
 			op->lock.wait = m ? NFS4R_LOCK_QUEUE : NFS4R_LOCK_TRY;
+		op->lock.confirms = !m && op->type == NFS4R_OP_LOCK;
 		op->lock.since_ms = m ? m->since_ms : 0;
 		return r;
 	}
@@ -519,23 +542,13 @@ void locks_begin_own(struct nfs4r_core *c, struct lock_rec *r, const struct opx 
 
 	assert(!r->active);
 	r->active = o;
-	r->lowers = (struct nfs4r_lock){ .start = 0 };
 	r->active_n = op->lock.n = locks_number_next(c);
 	op->lock.lock.life = locks_life(c, &op->lock.lock.owner);
 	if (m)
 		m->n = op->lock.n; /* what is said of an older number does not count any more */
 }
 
-static void listed(void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock), void *arg, const struct nfs4r_oid *oid, struct nfs4r_lock lock, enum nfs4r_lock_type type, uint64_t start, uint64_t last)
-{
-	lock.type = type;
-	lock.start = start;
-	lock.last = last;
-	fn(arg, oid, &lock);
-}
-
 struct list_walk {
-	struct nfs4r_core *c;
 	void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock);
 	void *arg;
 };
@@ -543,29 +556,14 @@ struct list_walk {
 static void list_own(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
 {
 	const struct list_walk *l = arg;
-	struct nfs4r_core *c = l->c;
-	const struct lock_rec *r = rec_find(c, oid, &lock->owner);
-	const struct nfs4r_lock *low = r && r->active && r->lowers.type && !FAULT(F_LOCK_LIST_LOWERED) ? &r->lowers : NULL;
-	uint64_t from, to;
 
-	if (state != NFS4R_LOCK_SET)
-		return;
-	if (!low || lock->type != NFS4R_LOCK_WRITE || !overlaps(low, lock)) {
+	if (state == NFS4R_LOCK_SET)
 		l->fn(l->arg, oid, lock);
-		return;
-	}
-	from = lock->start > low->start ? lock->start : low->start;
-	to = lock->last < low->last ? lock->last : low->last;
-	if (lock->start < from)
-		listed(l->fn, l->arg, oid, *lock, NFS4R_LOCK_WRITE, lock->start, from - 1);
-	listed(l->fn, l->arg, oid, *lock, NFS4R_LOCK_READ, from, to);
-	if (lock->last > to)
-		listed(l->fn, l->arg, oid, *lock, NFS4R_LOCK_WRITE, to + 1, lock->last);
 }
 
 void locks_own_each(struct nfs4r_core *c, void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock), void *arg)
 {
-	struct list_walk l = { c, fn, arg };
+	struct list_walk l = { fn, arg };
 
 	if (c->locks.own)
 		nfs4r_locks_walk(c->locks.own, NULL, list_own, &l);
@@ -676,12 +674,12 @@ void locks_ask_again(struct nfs4r_core *c)
 /* Not fetched in time: it is given back, and waits again behind the others, if its client knows that it waits. */
 static void reserve_over(struct nfs4r_core *c, struct lock_rec *r, struct lock_mine *m)
 {
-	m->ready = m->set = false;
+	if (!m->abandoned)
+		note(c, NFS4R_ACT_LOCK_AGAIN, &r->key.oid, &m->lock, m->n);
+	unready(c, m);
 	m->since_ms = c->now;
 	unwait(c, r, &m->lock);
 	m->ask = !m->polls && !m->abandoned;
-	if (!m->abandoned)
-		note(c, NFS4R_ACT_LOCK_AGAIN, &r->key.oid, &m->lock, m->n);
 	if (!m->ask)
 		mine_drop(r, m);
 }
@@ -703,9 +701,8 @@ void locks_void(struct nfs4r_core *c)
 			}
 			if (m->ready || m->polls)
 				note(c, NFS4R_ACT_LOCK_AGAIN, &r->key.oid, &m->lock, m->n);
-			m->ready = m->set = false;
+			unready(c, m);
 			m->ask = !m->polls;
-			m->n = 0;
 			has_work(c);
 		}
 	}

@@ -24,7 +24,7 @@ void locks_unlock(struct nfs4r_core *c, const struct nfs4r_op *op);
 void locks_unwait(struct nfs4r_core *c, const struct nfs4r_op *op);
 bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op); /* false: not yet (locks 16). Gives it its number; since_ms is when its caller asked */
 bool locks_is_full(struct nfs4r_core *c);
-bool locks_lowers(const struct nfs4r_core *c, const struct nfs4r_op *op); /* it gives back a write lock, or a part */
+bool locks_gives_back(const struct nfs4r_op *op); /* of this server's own asking: perhaps others can read there after it */
 void locks_end(struct nfs4r_core *c, const struct opx *o, const struct nfs4r_op *op, enum nfs4r_status st, enum locks_asker who);
 /*
  * What is to be sent in the name of this server itself: locks_run_begin(), then each time the next record and its request, until NULL; locks_run_end(). Records are there

@@ -26,11 +26,13 @@ struct nfs4r_locks *locks_table(struct nfs4r_core *c);
 struct lock_file *locks_file_find(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 struct lock_file *locks_file_get(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* NULL: its list is on the way into the tree */
 void locks_file_drop(struct nfs4r_core *c, struct lock_file *f);
-bool locks_file_is_full(const struct lock_file *f); /* of what one entry can list */
+bool locks_file_is_full(struct nfs4r_core *c, const struct lock_file *f, const struct nfs4r_lock *more); /* one entry cannot list @more (NULL: any one range), too */
 uint32_t locks_file_list(struct nfs4r_core *c, const struct lock_file *f, struct nfs4r_file_lock *out); /* what is held, at most NFS4R_LOCKS_LIST_MAX */
 struct lock_party *locks_party_find(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner);
 struct lock_party *locks_party_get(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner);
 enum nfs4r_lock_answer locks_set(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait, void *tag, struct nfs4r_lock *conflict);
+/* Its client does not know that it has @lock, and perhaps never hears it: what it may write there stays (locks 22). */
+enum nfs4r_lock_answer locks_set_unheard(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait, void *tag, struct nfs4r_lock *conflict);
 void locks_clear(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock);
 void locks_left(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn); /* its LOCKS entry is under way */
 
@@ -68,9 +70,7 @@ void locks_requeue(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *
 void locks_wait_drop(struct lock_file *f, struct lock_wait *w);
 
 /* holder.c */
-/*
- * What this server says that its clients have. Where one has asked for a read lock in place of a write lock, and heard nothing, it is the read lock: its authority may have done that, and granted others the same.
- */
+/* What this server says that its clients have. */
 void locks_own_each(struct nfs4r_core *c, void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock), void *arg);
 void locks_void(struct nfs4r_core *c); /* what is ready or was asked for does not count any more: all is asked anew */
 uint64_t locks_answered(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner); /* all of its requests up to this number */

@@ -71,9 +71,10 @@ struct lock_requeue { /* REQUEUE, until it is heard (locks 20) */
 /* ---- as the server of an owner's client ---- */
 
 struct lock_item { /* what the authority has to hear, in this order, until it confirms it (locks 16) */
-	uint32_t type; /* UNLOCK, UNWAIT; LOCK: of what is the owner's already */
+	uint32_t type; /* UNLOCK, UNWAIT; LOCK: of what its client has heard that it has */
 	struct nfs4r_lock lock;
 	uint64_t since_ms;
+	bool lowers; /* LOCK: there were write locks of the owner, which go with it */
 	struct lock_item *prev, *next;
 };
 
@@ -91,7 +92,6 @@ struct lock_rec { /* an owner at a file that has something under way */
 	struct lock_key key;
 	const struct opx *active; /* one request at a time */
 	uint64_t active_n; /* its number */
-	struct nfs4r_lock lowers; /* ... it asks for a read lock there; type 0: it does not */
 	struct lock_item *items;
 	struct lock_mine *mine;
 	uint64_t not_before;
@@ -157,6 +157,7 @@ struct locks_state { /* c->locks */
 	struct gap_list *gap_lists[NFS4R_SERVERS_MAX + 1];
 	uint32_t gap_moved; /* outlive.c: parts of the entry that is being committed whose objects were in a gap before */
 	struct gap_row *gap_rows; /* gap_rows.c */
+	nfs4r_servers gap_stayed; /* gap_rows.c: members in all views since the one that took this server in again, and in the one before */
 	/* reclaim.c */
 	uint64_t reclaim_until_ms; /* clients may reclaim so long; 0: that is over */
 	uint64_t reclaim_below; /* lives before it ended with the last start, or fence */

@@ -12,24 +12,17 @@
  */
 #include "core/locks/locks_int.h"
 
-/* A read lock that is reserved does not take away what its owner may write there: perhaps it is never fetched. */
+/* Perhaps it is never fetched. */
 static void list_reserved(struct nfs4r_core *c, struct lock_file *f, struct lock_wait *w)
 {
-	struct nfs4r_file_lock *v = out_xcalloc(NFS4R_LOCKS_LIST_MAX, sizeof(*v));
 	struct nfs4r_lock lock = w->lock;
-	struct lock_party *p = locks_party_get(c, &f->oid, &lock.owner);
-	uint32_t n = locks_file_list(c, f, v);
 
-	p->granted = w->n;
+	locks_party_get(c, &f->oid, &lock.owner)->granted = w->n;
 	if (!w->heard) /* whoever decides then answers that it has it */
 		locks_say_requeue(c, w);
 	nfs4r_locks_cancel(locks_table(c), &f->oid, &w->lock, c->now);
 	locks_wait_drop(f, w);
-	locks_set(c, f, &lock, NFS4R_LOCK_TRY, NULL, NULL);
-	for (uint32_t i = 0; i < n && lock.type == NFS4R_LOCK_READ; i++)
-		if (v[i].lock.type == NFS4R_LOCK_WRITE && memcmp(&v[i].lock.owner, &lock.owner, sizeof(lock.owner)) == 0)
-			locks_set(c, f, &v[i].lock, NFS4R_LOCK_TRY, NULL, NULL);
-	free(v);
+	locks_set_unheard(c, f, &lock, NFS4R_LOCK_TRY, NULL, NULL);
 }
 
 static void end_waits(struct nfs4r_core *c, struct lock_file *f)

@@ -92,15 +92,25 @@ struct lock_party *locks_party_get(struct nfs4r_core *c, const struct nfs4r_oid 
 
 /* ---- ranges ---- */
 
-enum nfs4r_lock_answer locks_set(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait, void *tag, struct nfs4r_lock *conflict)
+static enum nfs4r_lock_answer set(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait, bool beside, void *tag, struct nfs4r_lock *conflict)
 {
 	struct nfs4r_locks *t = locks_table(c);
 	uint32_t before = nfs4r_locks_count(t).ranges;
-	enum nfs4r_lock_answer a = nfs4r_locks_acquire(t, &f->oid, lock, wait, tag, c->now, conflict);
+	enum nfs4r_lock_answer a = (beside ? nfs4r_locks_acquire_beside : nfs4r_locks_acquire)(t, &f->oid, lock, wait, tag, c->now, conflict);
 
 	f->nranges += nfs4r_locks_count(t).ranges - before;
 	f->changed |= a == NFS4R_LOCK_GRANTED;
 	return a;
+}
+
+enum nfs4r_lock_answer locks_set(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait, void *tag, struct nfs4r_lock *conflict)
+{
+	return set(c, f, lock, wait, false, tag, conflict);
+}
+
+enum nfs4r_lock_answer locks_set_unheard(struct nfs4r_core *c, struct lock_file *f, const struct nfs4r_lock *lock, enum nfs4r_lock_wait wait, void *tag, struct nfs4r_lock *conflict)
+{
+	return set(c, f, lock, wait, true, tag, conflict);
 }
 
 struct middle {
@@ -116,14 +126,36 @@ static void is_middle(void *arg, const struct nfs4r_oid *oid, const struct nfs4r
 		m->found = true;
 }
 
-/* What is reserved may have to be in the list, too: a range, and what it splits. */
-bool locks_file_is_full(const struct lock_file *f)
+struct writes {
+	const struct nfs4r_lock *of;
+	uint32_t n;
+};
+
+static void count_write(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
 {
-	uint32_t n = f->nranges + 2;
+	struct writes *w = arg;
+
+	w->n += state == NFS4R_LOCK_SET && lock->type == NFS4R_LOCK_WRITE && lock->start <= w->of->last && w->of->start <= lock->last && memcmp(&lock->owner, &w->of->owner, sizeof(lock->owner)) == 0;
+}
+
+/* A range, and what it splits; a read lock beside write locks is as many ranges, and what else is granted may split one of them. */
+static uint32_t room_for(struct nfs4r_core *c, const struct lock_file *f, const struct nfs4r_lock *lock)
+{
+	struct writes w = { .of = lock };
+
+	if (lock->type == NFS4R_LOCK_READ)
+		nfs4r_locks_walk(locks_table(c), &f->oid, count_write, &w);
+	return 2 + (w.n ? w.n + 1 : 0);
+}
+
+/* What is reserved may have to be in the list, too. */
+bool locks_file_is_full(struct nfs4r_core *c, const struct lock_file *f, const struct nfs4r_lock *more)
+{
+	uint32_t n = f->nranges + (more ? room_for(c, f, more) : 2);
 	const struct lock_wait *w;
 
 	DL_FOREACH(f->waits, w)
-		n += w->ready ? 2 : 0;
+		n += w->ready ? room_for(c, f, &w->lock) : 0;
 	return n > NFS4R_LOCKS_LIST_MAX;
 }
 
@@ -132,7 +164,7 @@ static bool would_split(struct nfs4r_core *c, const struct lock_file *f, const s
 {
 	struct middle m = { .what = what };
 
-	if (!locks_file_is_full(f))
+	if (!locks_file_is_full(c, f, NULL))
 		return false;
 	nfs4r_locks_walk(c->locks.table, &f->oid, is_middle, &m);
 	return m.found;

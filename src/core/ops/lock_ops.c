@@ -9,7 +9,7 @@
  * Failure modes: the caller cancels a LOCK that was forwarded: it goes on as this server's own, and what comes of it waits for the client's next one. The view changes, or the
  * other server starts anew: the answer to what was asked before counts no more, and it is asked again.
  *
- * Invariants: before a lock is given back, or lowered, what this server's clients wrote to the file is complete. A lock is granted only when the claim that covers the file was won on disk.
+ * Invariants: before the authority hears that a lock is given back, or lowered, what this server's clients wrote to the file is complete. A lock is granted only when the claim that covers the file was won on disk.
  */
 #include "core/ops/ops_int.h"
 
@@ -40,6 +40,7 @@ bool ops_lock_at_once(struct nfs4r_core *c, struct nfs4r_op *op)
 	if (!nfs4r_op_is_lock(op->type))
 		return false;
 	op->lock.n = op->lock.since_ms = op->lock.waited_ms = op->lock.view = op->lock.inc = 0;
+	op->lock.confirms = false;
 	op->lock.conflict = (struct nfs4r_file_lock){ .holder = 0 };
 	if (op->lock.reclaim)
 		log_client_is_back(c, op->lock.lock.owner.client);
@@ -66,7 +67,7 @@ static bool is_complete(struct nfs4r_core *c, const struct nfs4r_op *op)
 {
 	nfs4r_lsn lsn = log_written_lsn(c, &op->obj);
 
-	return !lsn || !locks_lowers(c, op) || ops_file_complete(c, &op->obj, lsn) || FAULT(F_UNLOCK_INCOMPLETE);
+	return !lsn || !locks_gives_back(op) || ops_file_complete(c, &op->obj, lsn) || FAULT(F_UNLOCK_INCOMPLETE);
 }
 
 /* Locks 12: it says that it had this lock before this server started, or was outside. This server knows best who was its client. */
@@ -84,12 +85,8 @@ bool ops_lock_waits(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, NFS4R_DENIED);
 		return true;
 	}
-	if (is_complete(c, o->op)) {
-		o->op->lock.since_ms = o->since;
-		return !locks_begin(c, o, o->op);
-	}
-	out_timer_at(c, c->now + state_repeat_ms(c)); /* and with each answer that may go out: ops_exec_answers() */
-	return true;
+	o->op->lock.since_ms = o->since;
+	return !locks_begin(c, o, o->op);
 }
 
 static void of_remote(struct nfs4r_core *c, const struct opx *o, nfs4r_server_id *holder, uint64_t *inc)

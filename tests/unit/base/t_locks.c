@@ -96,6 +96,29 @@ static void ranges_of_one_owner_are_split_cut_raised_lowered_and_merged(void **s
 	nfs4r_locks_destroy(t);
 }
 
+static void a_read_lock_beside_write_locks_leaves_them(void **state)
+{
+	struct nfs4r_locks *t = table(100);
+	struct nfs4r_lock want = lock_of(1, NFS4R_LOCK_READ, 0, UINT64_MAX);
+
+	GRANTED(1, 'w', 0, 4, NFS4R_LOCK_TRY, 0);
+	GRANTED(1, 'r', 8, 12, NFS4R_LOCK_TRY, 0);
+	GRANTED(1, 'w', 20, 29, NFS4R_LOCK_TRY, 0);
+	assert_int_equal(nfs4r_locks_acquire(t, &oid, &(struct nfs4r_lock){ .owner = want.owner, .type = NFS4R_LOCK_WRITE, .start = 40, .last = 49, .life = 7 }, NFS4R_LOCK_TRY, NULL, 0, NULL), NFS4R_LOCK_GRANTED);
+	WAITS(2, 'r', 22, 23, NFS4R_LOCK_QUEUE, 0);
+	assert_int_equal(nfs4r_locks_acquire_beside(t, &oid, &want, NFS4R_LOCK_TRY, NULL, 0, NULL), NFS4R_LOCK_GRANTED);
+	assert_int_equal(told(t, 0), 0);
+	nfs4r_locks_cancel(t, &oid, &(struct nfs4r_lock){ .owner = lock_of(2, 0, 0, 0).owner, .type = NFS4R_LOCK_READ, .start = 22, .last = 23 }, 0);
+	HAS("1w0-4 1r5-19 1w20-29 1r30-18446744073709551615"); /* but not of another life */
+	want.start = want.last = 25;
+	assert_int_equal(nfs4r_locks_acquire_beside(t, &oid, &want, NFS4R_LOCK_TRY, NULL, 0, NULL), NFS4R_LOCK_GRANTED);
+	want.type = NFS4R_LOCK_WRITE;
+	want.last = 34;
+	assert_int_equal(nfs4r_locks_acquire_beside(t, &oid, &want, NFS4R_LOCK_TRY, NULL, 0, NULL), NFS4R_LOCK_GRANTED);
+	HAS("1w0-4 1r5-19 1w20-34 1r35-18446744073709551615");
+	nfs4r_locks_destroy(t);
+}
+
 static void two_owners_share_read_locks_alone(void **state)
 {
 	struct nfs4r_locks *t = table(100);
@@ -474,7 +497,7 @@ static void model_drop(struct model *m, int f, int i)
 	m->n[f]--;
 }
 
-static enum nfs4r_lock_answer model_acquire(struct model *m, int f, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait)
+static enum nfs4r_lock_answer model_acquire(struct model *m, int f, const struct nfs4r_lock *want, enum nfs4r_lock_wait wait, bool beside)
 {
 	int i = model_find(m, f, want);
 	bool blocked = model_in_the_way(m, f, want) ||
@@ -490,7 +513,12 @@ static enum nfs4r_lock_answer model_acquire(struct model *m, int f, const struct
 	}
 	if (i >= 0)
 		model_drop(m, f, i);
-	memset(&m->byte[f][owner_of(want)][want->start], want->type == NFS4R_LOCK_READ ? 'r' : 'w', want->last - want->start + 1);
+	for (uint64_t b = want->start; b <= want->last; b++) {
+		char *has = &m->byte[f][owner_of(want)][b];
+
+		if (!beside || *has != 'w')
+			*has = want->type == NFS4R_LOCK_READ ? 'r' : 'w';
+	}
 	model_serve(m, f);
 	return NFS4R_LOCK_GRANTED;
 }
@@ -619,8 +647,9 @@ static void step(struct nfs4r_locks *t, struct model *m, uint64_t *seed)
 		l = m->queue[f][below(seed, (uint32_t)m->n[f])].lock; /* one that waits already */
 	if (what < 9 || what >= 18) {
 		enum nfs4r_lock_wait wait = m->n[f] == QUEUE ? NFS4R_LOCK_TRY : (enum nfs4r_lock_wait)(NFS4R_LOCK_TRY + below(seed, 3));
+		bool beside = below(seed, 3) == 0;
 
-		assert_int_equal(nfs4r_locks_acquire(t, &o, &l, wait, NULL, m->now, &other), model_acquire(m, f, &l, wait));
+		assert_int_equal((beside ? nfs4r_locks_acquire_beside : nfs4r_locks_acquire)(t, &o, &l, wait, NULL, m->now, &other), model_acquire(m, f, &l, wait, beside));
 	} else if (what < 15) {
 		assert_true(nfs4r_locks_release(t, &o, &l.owner, start, last, m->now));
 		memset(&m->byte[f][owner_of(&l)][start], 0, last - start + 1);
@@ -788,6 +817,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_of_one_owner_are_split_cut_raised_lowered_and_merged),
+		cmocka_unit_test(a_read_lock_beside_write_locks_leaves_them),
 		cmocka_unit_test(two_owners_share_read_locks_alone),
 		cmocka_unit_test(an_owner_is_one_of_its_client),
 		cmocka_unit_test(waiters_are_served_in_their_order),
