@@ -26,6 +26,7 @@ struct asked {
 	bool on;
 	struct locker_range r;
 	uint64_t since;
+	uint64_t calm; /* of a request: the same, in calm time */
 };
 
 struct person { /* an owner */
@@ -45,6 +46,7 @@ struct belief { /* of one owner in one file */
 	bool loose[CELLS]; /* it may be lost */
 	uint64_t changes;
 	uint64_t until[LOCKER_WRITE + 1]; /* by type: when it last had, asked or waited for something of it */
+	uint64_t calm_until[LOCKER_WRITE + 1]; /* the same, in calm time */
 };
 
 struct words {
@@ -54,6 +56,8 @@ struct words {
 
 struct locker {
 	uint64_t bound, now;
+	uint64_t calm, calm_at; /* calm time, in which messages arrive, from 1 on; as of then */
+	bool trouble; /* since then */
 	uint32_t nowners;
 	bool serves[LOCKER_SERVERS];
 	bool changed; /* since waiters were looked at */
@@ -68,6 +72,7 @@ struct locker *locker_create(uint64_t bound_us)
 	struct locker *l = calloc(1, sizeof(*l));
 
 	l->bound = bound_us;
+	l->calm = 1;
 	for (uint32_t f = 0; f < LOCKER_FILES; f++)
 		for (uint32_t w = 0; w < LOCKER_WORDS; w++)
 			l->words[f][w].n = 1; /* zero */
@@ -206,20 +211,31 @@ void locker_may_lose(struct locker *l, uint32_t owner)
 
 /* ---- locks ---- */
 
+static uint64_t calm_time(const struct locker *l, uint64_t now)
+{
+	return l->calm + (l->trouble || now < l->calm_at ? 0 : now - l->calm_at);
+}
+
+static void seen_until(struct locker *l, uint64_t now, struct belief *b, enum locker_type type)
+{
+	b->until[type] = now;
+	b->calm_until[type] = calm_time(l, now);
+}
+
 static void touch(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
 {
 	struct belief *b = &l->beliefs[r->file][owner];
 
 	l->changed = true;
 	b->changes++;
-	b->until[LOCKER_READ] = now;
-	b->until[LOCKER_WRITE] = now;
+	seen_until(l, now, b, LOCKER_READ);
+	seen_until(l, now, b, LOCKER_WRITE);
 }
 
 void locker_asks(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
 {
-	l->owners[owner].ask = (struct asked){ true, *r, now };
-	l->beliefs[r->file][owner].until[r->type] = now;
+	l->owners[owner].ask = (struct asked){ true, *r, now, calm_time(l, now) };
+	seen_until(l, now, &l->beliefs[r->file][owner], r->type);
 }
 
 void locker_no_answer(struct locker *l, uint32_t owner)
@@ -227,7 +243,7 @@ void locker_no_answer(struct locker *l, uint32_t owner)
 	struct asked *a = &l->owners[owner].ask;
 
 	if (a->on)
-		l->beliefs[a->r.file][owner].until[a->r.type] = l->now;
+		seen_until(l, l->now, &l->beliefs[a->r.file][owner], a->r.type);
 	a->on = false;
 }
 
@@ -355,7 +371,7 @@ void locker_reserved(struct locker *l, uint64_t now, uint32_t owner, const struc
 	overtakes(l, owner);
 	p->wait.on = false;
 	p->reserved_gone = late;
-	p->reserved = (struct asked){ true, *r, now };
+	p->reserved = (struct asked){ true, *r, now, 0 };
 	touch(l, now, owner, r);
 }
 
@@ -396,7 +412,7 @@ void locker_lost(struct locker *l, uint64_t now, uint32_t owner, const struct lo
 	forget(l, now, owner, r);
 }
 
-/* Has anybody been in the way of @r since @since, as far as can be told? A request or a wait of another one counts, since it may have been granted meanwhile. */
+/* Has anybody been in the way of @r since @since, in calm time, as far as can be told? A request or a wait of another one counts, since it may have been granted meanwhile. */
 static bool was_in_the_way(const struct locker *l, uint32_t owner, const struct locker_range *r, uint64_t since)
 {
 	for (uint32_t o = 0; o < l->nowners; o++) {
@@ -407,7 +423,7 @@ static bool was_in_the_way(const struct locker *l, uint32_t owner, const struct 
 			continue;
 		if (meets(l, o, r) != CELLS || (p->ask.on && meet(&p->ask.r, r)) || (p->wait.on && meet(&p->wait.r, r)))
 			return true;
-		if ((b->until[LOCKER_WRITE] && b->until[LOCKER_WRITE] >= since) || (r->type == LOCKER_WRITE && b->until[LOCKER_READ] && b->until[LOCKER_READ] >= since))
+		if ((b->calm_until[LOCKER_WRITE] && b->calm_until[LOCKER_WRITE] >= since) || (r->type == LOCKER_WRITE && b->calm_until[LOCKER_READ] && b->calm_until[LOCKER_READ] >= since))
 			return true;
 	}
 	return false;
@@ -416,7 +432,7 @@ static bool was_in_the_way(const struct locker *l, uint32_t owner, const struct 
 void locker_denied(struct locker *l, uint64_t now, uint32_t owner)
 {
 	struct asked *a = &l->owners[owner].ask;
-	uint64_t since = a->since > l->bound ? a->since - l->bound : 0;
+	uint64_t since = a->calm > l->bound ? a->calm - l->bound : 0;
 	char text[64];
 
 	if (a->on && !was_in_the_way(l, owner, &a->r, since))
@@ -431,7 +447,7 @@ void locker_tests(struct locker *l, uint32_t owner, const struct locker_range *r
 {
 	struct person *p = &l->owners[owner];
 
-	p->test = (struct asked){ true, *r, l->now };
+	p->test = (struct asked){ true, *r, l->now, 0 };
 	p->nseen = 0;
 	for (uint32_t o = 0; o < l->nowners && p->nseen < SEEN_MAX; o++)
 		if (o != owner && meets(l, o, r) != CELLS && l->now > l->beliefs[r->file][o].until[LOCKER_WRITE] + l->bound)
@@ -463,7 +479,7 @@ void locker_waits(struct locker *l, uint64_t now, uint32_t owner, const struct l
 	p->ask.on = false;
 	if (p->wait.on)
 		return; /* asked again in its place: it has waited all the time */
-	p->wait = (struct asked){ true, *r, now };
+	p->wait = (struct asked){ true, *r, now, 0 };
 	p->overtaken = 0;
 	p->free_since = NEVER;
 	l->changed = true;
@@ -506,6 +522,9 @@ void locker_time(struct locker *l, uint64_t now, bool trouble)
 {
 	char text[64];
 
+	l->calm = calm_time(l, now);
+	l->calm_at = now;
+	l->trouble = trouble;
 	l->now = now;
 	if (l->changed)
 		find_blocked(l);

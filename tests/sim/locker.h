@@ -46,7 +46,7 @@ struct locker_range { /* of @file, bytes start..last, both in it; start <= LOCKE
 
 struct locker;
 
-/* @bound_us: how long a lock may be free before its waiter has it, how long somebody who was in the way may still count as such, and how long a test may lag. */
+/* @bound_us: how long a lock may be free before its waiter has it, how long somebody who was in the way may still count as such while messages arrive, and how long a test may lag. */
 struct locker *locker_create(uint64_t bound_us);
 void locker_destroy(struct locker *l);
 /* NULL, or the first finding. */

@@ -433,6 +433,22 @@ static void a_refusal_needs_somebody_in_the_way(void **state)
 	is_refused(l, "owner 3 at S2 is refused W f0 0..3");
 }
 
+static void an_unlock_may_be_on_its_way_for_as_long_as_messages_do_not_arrive(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, READS(0, 3));
+	locker_time(l, 3, true);
+	locker_unlocks(l, 4, 1, READS(0, 3));
+	locker_time(l, 4 + 3 * BOUND, false);
+	locker_asks(l, 4 + 3 * BOUND, 3, WRITES(0, 3));
+	locker_denied(l, 5 + 3 * BOUND, 3);
+	assert_null(locker_failure(l));
+	locker_asks(l, 5 + 4 * BOUND, 3, WRITES(0, 3));
+	locker_denied(l, 6 + 4 * BOUND, 3);
+	is_refused(l, "owner 3 at S2 is refused W f0 0..3");
+}
+
 static void readers_are_not_refused_because_of_readers(void **state)
 {
 	struct locker *l = begin();
@@ -627,6 +643,7 @@ int main(void)
 		cmocka_unit_test(who_waits_behind_a_waiter_is_not_late),
 		cmocka_unit_test(who_is_overtaken_again_and_again_is_found),
 		cmocka_unit_test(a_refusal_needs_somebody_in_the_way),
+		cmocka_unit_test(an_unlock_may_be_on_its_way_for_as_long_as_messages_do_not_arrive),
 		cmocka_unit_test(readers_are_not_refused_because_of_readers),
 		cmocka_unit_test(a_test_that_overlooks_a_lock_is_refused),
 		cmocka_unit_test(what_is_reserved_is_held),
