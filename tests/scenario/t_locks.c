@@ -250,6 +250,26 @@ static void ranges_are_split_raised_lowered_and_filled_from_anywhere(void **stat
 	net_free(n);
 }
 
+/* The authority keeps both until the client has heard that, and control may end before. */
+static void a_read_lock_beside_many_write_locks_has_to_fit_into_a_list(void **state)
+{
+	struct net *n = begin("f");
+	struct nfs4r_oid f = at(n, "f");
+
+	n->cfg.lock_max = 2 * NFS4R_LOCKS_LIST_MAX;
+	n->cfg.revoke_ms = 5000;
+	net_retune(n);
+	for (uint64_t i = 0; i < NFS4R_LOCKS_LIST_MAX / 2; i++)
+		assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_WRITE, 2 * i, 2 * i)), NFS4R_OK);
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_READ, 0, UINT64_MAX)), NFS4R_NOLCK);
+	assert_int_equal(counts(n, P).ranges, NFS4R_LOCKS_LIST_MAX / 2);
+	unlock(n, P, &f, of(1, NFS4R_LOCK_READ, 0, 9));
+	assert_int_equal(try_lock(n, P, &f, of(1, NFS4R_LOCK_READ, 0, UINT64_MAX)), NFS4R_OK);
+	net_run(n, RTT(n));
+	assert_int_equal(counts(n, P).ranges, 1);
+	net_free(n);
+}
+
 static void a_raise_that_waits_leaves_the_read_lock(void **state)
 {
 	struct net *n = begin("f");
@@ -850,6 +870,7 @@ int main(void)
 		cmocka_unit_test(a_waiter_hears_of_its_lock_after_half_a_round_trip),
 		cmocka_unit_test(locks_outlive_control),
 		cmocka_unit_test(ranges_are_split_raised_lowered_and_filled_from_anywhere),
+		cmocka_unit_test(a_read_lock_beside_many_write_locks_has_to_fit_into_a_list),
 		cmocka_unit_test(a_raise_that_waits_leaves_the_read_lock),
 		cmocka_unit_test(what_is_given_back_after_control_ended_leaves_the_read_lock),
 		cmocka_unit_test(who_does_not_fetch_its_lock_lets_others_go_first),

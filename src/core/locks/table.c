@@ -151,12 +151,16 @@ static uint32_t room_for(struct nfs4r_core *c, const struct lock_file *f, const 
 /* What is reserved may have to be in the list, too. */
 bool locks_file_is_full(struct nfs4r_core *c, const struct lock_file *f, const struct nfs4r_lock *more)
 {
-	uint32_t n = f->nranges + (more ? room_for(c, f, more) : 2);
+	uint32_t n = 0, nready = 0;
 	const struct lock_wait *w;
 
 	DL_FOREACH(f->waits, w)
+		nready += w->ready;
+	if ((uint64_t)(nready + 2) * (f->nranges + 3) <= NFS4R_LOCKS_LIST_MAX) /* as if all ranges were write locks of each of these owners: nothing has to be counted */
+		return false;
+	DL_FOREACH(f->waits, w)
 		n += w->ready ? room_for(c, f, &w->lock) : 0;
-	return n > NFS4R_LOCKS_LIST_MAX;
+	return n + f->nranges + (more ? room_for(c, f, more) : 2) > NFS4R_LOCKS_LIST_MAX;
 }
 
 /* At the bound a range is not split: it stays as it is, until more of it is given back. */
