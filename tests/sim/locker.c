@@ -350,6 +350,10 @@ void locker_reclaimed(struct locker *l, uint64_t now, uint32_t owner, const stru
 	struct belief *mine = &l->beliefs[r->file][owner];
 	char text[64];
 
+	if (!l->serves[l->owners[owner].server]) { /* what it heard before a stop: as in is_late() */
+		touch(l, now, owner, r);
+		return;
+	}
 	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++) {
 		if (mine->gone[c]) {
 			finding(l, "owner %u at S%u reclaims %s, of which somebody else has had byte %u since", owner, l->owners[owner].server, range_text(r, text), c);

@@ -70,7 +70,7 @@ void locker_granted(struct locker *l, uint64_t now, uint32_t owner, const struct
 void locker_denied(struct locker *l, uint64_t now, uint32_t owner);
 /* The owner asks for an unlock. The type is not looked at. */
 void locker_unlocks(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);
-/* What the owner has in the range was reclaimed with success: nobody else may have had it meanwhile. */
+/* What the owner has in the range was reclaimed with success: nobody else may have had it meanwhile. If its server cannot serve that is what it heard earlier, and says nothing. */
 void locker_reclaimed(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);
 /* The owner hears that what it has in the range is lost. */
 void locker_lost(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);

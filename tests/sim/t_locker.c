@@ -569,6 +569,23 @@ static void a_reclaim_of_what_was_given_away_is_refused(void **state)
 	is_refused(l, "reclaims W f0 0..15, of which somebody else has had byte 4 since");
 }
 
+static void a_reclaim_that_is_heard_late_says_nothing(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, WRITES(0, 15));
+	locker_recovers(l, 1, true);
+	locker_serves(l, 1, false);
+	locker_may_lose(l, 1);
+	locker_granted(l, 3, 3, WRITES(4, 7));
+	locker_reclaimed(l, 4, 1, WRITES(0, 15));
+	locker_lost(l, 5, 1, WRITES(0, 3));
+	assert_null(locker_failure(l));
+	locker_serves(l, 1, true);
+	locker_recovers(l, 1, false);
+	is_refused(l, "has not heard of the loss");
+}
+
 static void who_goes_on_without_a_reclaim_is_found(void **state)
 {
 	struct locker *l = begin();
@@ -653,6 +670,7 @@ int main(void)
 		cmocka_unit_test(who_recovers_can_use_nothing),
 		cmocka_unit_test(a_reclaim_of_what_stands_is_good),
 		cmocka_unit_test(a_reclaim_of_what_was_given_away_is_refused),
+		cmocka_unit_test(a_reclaim_that_is_heard_late_says_nothing),
 		cmocka_unit_test(who_goes_on_without_a_reclaim_is_found),
 		cmocka_unit_test(pieces_are_what_an_owner_has),
 		cmocka_unit_test(at_the_end_nothing_is_left),
