@@ -345,8 +345,10 @@ bool locks_begin(struct nfs4r_core *c, const struct opx *o, struct nfs4r_op *op)
 	if (!op->lock.n)
 		op->lock.n = locks_number_next(c);
 	op->lock.lock.life = locks_life(c, &op->lock.lock.owner);
-	if (m)
+	if (m) {
 		op->lock.since_ms = m->since_ms;
+		m->abandoned = false; /* it is back, and hears what becomes of that */
+	}
 	if (r)
 		r->active_n = op->lock.n;
 	return true;
