@@ -731,6 +731,7 @@ static void grace_over(struct sim *s, void *arg, uint64_t generation, uint64_t b
 		if (k && k->recovers && !k->reclaims) {
 			TRACE(s, v, "the client of owner %u is not back", k->owner);
 			locker_may_lose(s->locker, k->owner);
+			k->begun = false; /* also if it was told so behind the fence, by an answer from before */
 		}
 	}
 }
