@@ -446,6 +446,20 @@ static void read_done(void *arg, struct nfs4r_read *rd, bool local)
 	answer(io, st);
 }
 
+/* Who asks, if it has a lock of the file: it may read here what it has locked (locks 23). */
+static void name_owner(struct io *io)
+{
+	struct state_t *state = io->arg->state;
+
+	if (state == NULL || state->state_type != STATE_TYPE_LOCK || !repl_locks_are_shared(io->exp))
+		return;
+	PTHREAD_MUTEX_lock(&state->state_mutex); /* else the owner may go */
+	io->rd.locked = state->state_owner != NULL;
+	if (io->rd.locked)
+		io->rd.owner = repl_lock_owner(state->state_owner);
+	PTHREAD_MUTEX_unlock(&state->state_mutex);
+}
+
 void repl_read2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, struct fsal_io_arg *arg, void *caller)
 {
 	struct io *io = io_new(h, bypass, done, arg, caller);
@@ -460,6 +474,7 @@ void repl_read2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, stru
 	io->rd.oid = io->obj->oid;
 	io->rd.offset = arg->offset;
 	io->rd.length = MIN(wanted(arg), NFS4R_IO_MAX);
+	name_owner(io);
 	repl_read_async(io->exp, &io->rd, read_done, io);
 }
 

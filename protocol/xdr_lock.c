@@ -144,7 +144,7 @@ bool c_lock_answer(struct nfs4r_codec *c, struct nfs4r_op *op)
 
 	if (!c_is_lock(c, op, &there))
 		return false;
-	return !there || (c_u64(c, &l->view) && c_u64(c, &l->inc) && c_bool(c, &l->was_granted) && c_file_lock(c, &l->conflict, false));
+	return !there || (c_u64(c, &l->view) && c_u64(c, &l->inc) && c_bool(c, &l->was_granted) && c_u64(c, &l->version) && c_file_lock(c, &l->conflict, false));
 }
 
 static bool c_opens(struct nfs4r_codec *c, struct nfs4r_opens *o)
@@ -190,7 +190,7 @@ bool c_ack_gap(struct nfs4r_codec *c, struct nfs4r_msg *m)
 bool c_lock_ready(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_oid(c, &m->lock_ready.oid) && c_lock(c, &m->lock_ready.lock, NFS4R_LOCK_READ) && c_u64(c, &m->lock_ready.n) && c_u64(c, &m->lock_ready.view) &&
-		c_u64(c, &m->lock_ready.inc) && c_u64(c, &m->lock_ready.to_inc) && c_bool(c, &m->lock_ready.heard);
+		c_u64(c, &m->lock_ready.inc) && c_u64(c, &m->lock_ready.to_inc) && c_u64(c, &m->lock_ready.version) && c_bool(c, &m->lock_ready.heard);
 }
 
 bool c_locks_of(struct nfs4r_codec *c, struct nfs4r_msg *m)

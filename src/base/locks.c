@@ -774,6 +774,13 @@ uint64_t nfs4r_locks_due(const struct nfs4r_locks *t)
 
 /* ---- looking ---- */
 
+bool nfs4r_locks_any(const struct nfs4r_locks *t, const struct nfs4r_oid *oid)
+{
+	const struct file *f = *place_of(t, oid);
+
+	return f != NULL && f->nranges != 0;
+}
+
 struct nfs4r_locks_count nfs4r_locks_count(const struct nfs4r_locks *t)
 {
 	return t->count;

@@ -135,6 +135,9 @@ struct nfs4r_locks_count {
 
 struct nfs4r_locks_count nfs4r_locks_count(const struct nfs4r_locks *t);
 
+/* Has anybody a lock of @oid? What waits, or is reserved, does not count. */
+bool nfs4r_locks_any(const struct nfs4r_locks *t, const struct nfs4r_oid *oid);
+
 enum nfs4r_lock_state {
 	NFS4R_LOCK_SET = 1,
 	NFS4R_LOCK_WAITING,

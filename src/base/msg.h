@@ -189,6 +189,8 @@ struct nfs4r_read {
 #define NFS4R_COPY_ANY 1 /* as cookie, with `copy`, but for READDIR: any copy will do that does not repair itself; `eof` of the answer to
 			  * GETATTR: only the row is right, the content may not be (log 4.6); `result_offset` 1: it will be when the server
 			  * has decided what a crash put in doubt */
+	bool locked; /* READ: `owner` asks, and has locked the bytes, it seems (locks 23); not on the wire */
+	struct nfs4r_lock_owner owner;
 	bool copy; /* of the answering server's own copy, whoever is primary: for a server that repairs its own (log 8.3) */
 	/* answer */
 	enum nfs4r_status status;
@@ -373,6 +375,7 @@ struct nfs4r_msg {
 			uint64_t n; /* of that request */
 			uint64_t view; /* the sender has adopted (locks 5) */
 			uint64_t inc, to_inc; /* starts of the sender and of the receiver, as the transport names them */
+			nfs4r_version version; /* LOCK_READY: of the file when it was sent (locks 23); REQUEUE: 0 */
 			bool heard; /* the answer: it need not be said again. All else as it was, but for the view and the starts */
 		} lock_ready; /* and REQUEUE */
 		struct {

@@ -61,6 +61,7 @@ struct nfs4r_lock_request {
 	uint64_t inc; /* start of the asked server, as the transport names it; comes back with the answer */
 	/* answer */
 	bool was_granted; /* UNWAIT: it does not wait, and some of these bytes are the owner's: perhaps by that request */
+	uint64_t version; /* LOCK, OK: of the file, at that moment (locks 23) */
 	struct nfs4r_file_lock conflict; /* DENIED, BLOCKED: one that is in the way; lock.type 0: not known */
 };
 

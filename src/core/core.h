@@ -675,6 +675,9 @@ void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out
  * 0: unknown object, or this server is not ready: DELAY (control 6.5).
  */
 nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool is_dir, nfs4r_servers excluded);
+
+/* Bytes start..last of a file that nfs4r_core_route_read() sends to another server: may @owner read them here? It has locked them, and this copy has all that was written under earlier locks (locks 23). */
+bool nfs4r_core_may_read_locked(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner, uint64_t start, uint64_t last);
 /*
  * Bytes of an entry were read back from the file, to be sent: sets the entry's mark (log 3.6). @last: newest entry of the object in the tree, looked up
  * after the read, as is this. @await: what the mark names is being executed or was just now: the bytes may leave when it is committed

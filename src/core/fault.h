@@ -274,7 +274,11 @@
 	X(F_LOCK_LOST_AHEAD, "locks 15", "a lock of a client that is gone is free before what it wrote is everywhere")       \
 	X(F_LOCK_READY_STAYS, "locks 17", "what is reserved stays so although its owner has given back those bytes")         \
 	X(F_LOCK_JOIN_OF_FEW, "locks 11", "a server that joins drops its gaps although few were in the view all the time")   \
-	X(F_LOCK_READY_AGAIN, "locks 17", "what was not fetched and given back is ready when the word of that comes again")
+	X(F_LOCK_READY_AGAIN, "locks 17", "what was not fetched and given back is ready when the word of that comes again")  \
+	X(F_READ_LOCKED_OLD, "locks 23", "who has a lock reads a copy that is older than its grant")                         \
+	X(F_READ_LOCKED_MORE, "locks 23", "who has a lock of some bytes reads others here, too")                             \
+	X(F_READ_LOCKED_TOLD, "locks 23", "who has a lock reads bytes that are older than the attributes it was told")       \
+	X(F_READ_LOCKED_LAGS, "locks 23", "who has a lock does not see what it wrote itself")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

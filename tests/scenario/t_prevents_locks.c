@@ -354,6 +354,114 @@ static bool a_lost_lock_is_not_reclaimed(struct net *n)
 	return reclaim_byte(n, Q, &f, 2, 0) == NFS4R_DENIED;
 }
 
+/* Bytes 0..@last at S, whose client @who asks. */
+static bool reads_here(struct net *n, const struct nfs4r_oid *f, uint64_t who, uint64_t last)
+{
+	struct nfs4r_lock lock = byte(who, 0);
+
+	assert_int_equal(route(n, S, f, false), P);
+	return nfs4r_core_may_read_locked(n->s[S].core, f, &lock.owner, 0, last);
+}
+
+/* P controls the file, which all know, and has written to it; a client of S has its first byte. */
+static struct nfs4r_oid locked_at_s(struct net *n)
+{
+	struct nfs4r_oid f = begin(n, 60000);
+
+	assert_int_equal(try_byte(n, P, &f, 1, 0), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	assert_int_equal(finish(n, op_write(n, P, &f, "old", true)), NFS4R_OK);
+	net_run(n, 3 * RTT(n));
+	return f;
+}
+
+/* P writes, and gives the lock back. Its entry is not at S when S gets the lock. */
+static bool under_a_lock_no_older_copy_is_read(struct net *n)
+{
+	struct nfs4r_oid f = locked_at_s(n);
+	bool early;
+
+	net_drop(n, P, S, NFS4R_MSG_ENTRIES);
+	assert_int_equal(finish(n, op_write(n, P, &f, "new", true)), NFS4R_OK);
+	unlock_byte(n, P, &f, 1, 0);
+	net_run(n, RTT(n));
+	assert_int_equal(try_byte(n, S, &f, 2, 0), NFS4R_OK);
+	early = reads_here(n, &f, 2, 0);
+	net_pass(n);
+	net_run(n, 2000);
+	assert_true(reads_here(n, &f, 2, 0));
+	return !early;
+}
+
+/* The same where S waits for the lock. */
+static bool a_waiter_reads_no_older_copy(struct net *n)
+{
+	struct nfs4r_oid f = locked_at_s(n);
+	struct client *w = wait_byte(n, S, &f, 2, 0);
+	bool early;
+
+	assert_int_equal(finish(n, w), NFS4R_BLOCKED);
+	net_drop(n, P, S, NFS4R_MSG_ENTRIES);
+	assert_int_equal(finish(n, op_write(n, P, &f, "new", true)), NFS4R_OK);
+	unlock_byte(n, P, &f, 1, 0);
+	net_run(n, 2 * RTT(n));
+	assert_int_equal(finish(n, wait_byte(n, S, &f, 2, 0)), NFS4R_OK);
+	early = reads_here(n, &f, 2, 0);
+	net_pass(n);
+	net_run(n, 2000);
+	assert_true(reads_here(n, &f, 2, 0));
+	return !early;
+}
+
+static struct nfs4r_oid has_it_at_s(struct net *n)
+{
+	struct nfs4r_oid f = locked_at_s(n);
+
+	unlock_byte(n, P, &f, 1, 0);
+	net_run(n, RTT(n));
+	assert_int_equal(try_byte(n, S, &f, 2, 0), NFS4R_OK);
+	assert_true(reads_here(n, &f, 2, 0));
+	return f;
+}
+
+static bool what_is_not_locked_is_read_where_it_is_controlled(struct net *n)
+{
+	struct nfs4r_oid f = has_it_at_s(n);
+	bool other, more, after;
+
+	other = reads_here(n, &f, 3, 0);
+	more = reads_here(n, &f, 2, 1);
+	unlock_byte(n, S, &f, 2, 0);
+	after = reads_here(n, &f, 2, 0);
+	return !other && !more && !after;
+}
+
+/* A client of S has heard from P of a version that S does not have. */
+static bool bytes_are_as_new_as_attributes(struct net *n)
+{
+	struct nfs4r_oid f = has_it_at_s(n);
+	struct nfs4r_facts at_p;
+
+	assert_true(memtree_facts(n->s[P].tree, &f, &at_p));
+	net_told(n, S, P, &f, at_p.version + 1);
+	return !reads_here(n, &f, 2, 0);
+}
+
+/* S's own client writes, and S does not get the entry before it has to answer. */
+static bool who_has_a_lock_sees_what_it_wrote(struct net *n)
+{
+	struct nfs4r_oid f = has_it_at_s(n);
+	struct client *w;
+	bool late;
+
+	net_drop(n, P, S, NFS4R_MSG_ENTRIES);
+	w = op_write(n, S, &f, "mine", true);
+	net_run(n, n->cfg.op_wait_ms + 4 * RTT(n));
+	assert_true(w->done && w->op.status == NFS4R_OK);
+	late = reads_here(n, &f, 2, 0);
+	return !late;
+}
+
 static const struct prevents list[] = {
 	{ "locks 1: nothing is granted under control that closes", F_LOCK_WHILE_CLOSING, nothing_is_granted_while_control_closes },
 	{ "locks 2: the next authority knows what is locked", F_LOCK_NO_LIST, the_next_knows_what_is_locked },
@@ -371,6 +479,11 @@ static const struct prevents list[] = {
 	{ "locks 20: who waits hears that control ends", F_LOCK_NO_REQUEUE, who_waits_is_not_forgotten_with_control },
 	{ "locks 20: a queue stays where it is", F_LOCK_QUEUE_SENT_AROUND, a_queue_stays_where_it_is },
 	{ "locks 20: a queue keeps its order", F_LOCK_ORDER_ANEW, a_queue_keeps_its_order },
+	{ "locks 23: under a lock no older copy is read", F_READ_LOCKED_OLD, under_a_lock_no_older_copy_is_read },
+	{ "locks 23: a waiter reads no older copy", F_READ_LOCKED_OLD, a_waiter_reads_no_older_copy },
+	{ "locks 23: what is not locked is read where it is controlled", F_READ_LOCKED_MORE, what_is_not_locked_is_read_where_it_is_controlled },
+	{ "locks 23: bytes are as new as attributes", F_READ_LOCKED_TOLD, bytes_are_as_new_as_attributes },
+	{ "locks 23: who has a lock sees what it wrote", F_READ_LOCKED_LAGS, who_has_a_lock_sees_what_it_wrote },
 };
 
 int main(void)

@@ -272,6 +272,16 @@ static void read_some(struct client *c, const struct locker_range *piece)
 	read_start(c->server, c, NFS4R_RD_READ, c->server->sim->lock_files[k->want.file], 0);
 }
 
+void locking_read(struct client *c, struct nfs4r_read *r)
+{
+	const struct locker_range *want = &c->locking->want;
+
+	r->locked = true;
+	r->owner = owner_of(c->locking->owner);
+	r->offset = want->start;
+	r->length = want->last + 1 - want->start;
+}
+
 static void close_file(struct client *c, uint32_t file)
 {
 	struct nfs4r_op *op = client_op(NFS4R_OP_CLOSE);
@@ -1388,9 +1398,9 @@ void locking_end(struct sim *s)
 void locking_print(const struct totals *t)
 {
 	printf("locks: %llu asked for, %llu granted, %llu refused, %llu waits, %llu reserved, %llu asked again, %llu given up, %llu raised or lowered, %llu tests, %llu delays, "
-	       "%llu writes and %llu reads under them, %llu clients died, %llu reclaims, %llu locks lost, %llu entries with lists; clients: %llu begun, %llu gone, %llu away, %llu leases ended, %llu fences\n",
+	       "%llu writes and %llu reads under them (%llu of those from an own copy that another server controls), %llu clients died, %llu reclaims, %llu locks lost, %llu entries with lists; clients: %llu begun, %llu gone, %llu away, %llu leases ended, %llu fences\n",
 	       ULL(t->lock_asks), ULL(t->lock_grants), ULL(t->lock_denied), ULL(t->lock_waits), ULL(t->lock_ready), ULL(t->lock_again), ULL(t->lock_cancels), ULL(t->lock_changes),
-	       ULL(t->lock_tests), ULL(t->lock_delays), ULL(t->lock_writes), ULL(t->lock_reads), ULL(t->lock_deaths), ULL(t->lock_reclaims), ULL(t->lock_lost), ULL(t->lock_lists),
+	       ULL(t->lock_tests), ULL(t->lock_delays), ULL(t->lock_writes), ULL(t->lock_reads), ULL(t->lock_reads_here), ULL(t->lock_deaths), ULL(t->lock_reclaims), ULL(t->lock_lost), ULL(t->lock_lists),
 	       ULL(t->lock_begins), ULL(t->lock_gone), ULL(t->lock_away), ULL(t->lock_expired), ULL(t->lock_fenced));
 }
 
@@ -1404,6 +1414,7 @@ const char *locking_never(const struct totals *t)
 		!t->lock_changes ? "no lock was raised or lowered" :
 		!t->lock_tests	 ? "no lock was tested" :
 		!t->lock_reads	 ? "nothing was read under a lock" :
+		!t->lock_reads_here ? "nothing was read under a lock where another server controls" :
 		!t->lock_writes	 ? "nothing was written under a lock" :
 		!t->lock_deaths	 ? "no client died" :
 		!t->lock_lists	 ? "no lock outlived the control of its file" :

@@ -141,6 +141,11 @@ static void decide(struct reader *rd)
 
 	if (clock_ms(v) < nfs4r_core_lease_until(v->core))
 		to = nfs4r_core_route_read(v->core, &rd->r.oid, row->type == NFS4R_TYPE_DIR, rd->excluded);
+	if (to && to != v->id && rd->r.locked && nfs4r_core_may_read_locked(v->core, &rd->r.oid, &rd->r.owner, rd->r.offset, rd->r.offset + rd->r.length - 1)) {
+		rd->want.version = 0; /* what others wrote beside its lock it need not see; locker.h has what it has to */
+		s->totals.lock_reads_here++;
+		to = v->id;
+	}
 	rd->asked = 0;
 	if (to == 0) {
 		rd->r.status = NFS4R_DELAY;
@@ -172,6 +177,8 @@ void read_start(struct server *v, struct client *c, uint32_t type, uint32_t obj,
 	rd->r.id = ++v->read_seq;
 	rd->r.type = type;
 	rd->r.oid = s->objs[obj].oid;
+	if (type == NFS4R_RD_READ && c->locking)
+		locking_read(c, &rd->r);
 	if (type == NFS4R_RD_LOOKUP)
 		snprintf(rd->r.name, sizeof(rd->r.name), "%s", s->names[name]);
 	rd->epoch = epoch_of(v);

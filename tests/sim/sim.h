@@ -449,7 +449,7 @@ struct totals {
 	uint64_t store_starts, store_checkpoints, store_tells, store_behind, store_torn, store_closes, store_open_dies, store_halts;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
 	uint64_t no_room, filled, crowded; /* operations that were refused for lack of room; disks that something else filled; entries that found no room */
-	uint64_t lock_asks, lock_grants, lock_denied, lock_waits, lock_ready, lock_again, lock_cancels, lock_changes, lock_tests, lock_delays, lock_writes, lock_reads, lock_deaths,
+	uint64_t lock_asks, lock_grants, lock_denied, lock_waits, lock_ready, lock_again, lock_cancels, lock_changes, lock_tests, lock_delays, lock_writes, lock_reads, lock_reads_here, lock_deaths,
 		lock_lists, lock_reclaims, lock_lost, lock_begins, lock_gone, lock_away, lock_expired, lock_fenced, lock_moves; /* locking.c */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
@@ -763,6 +763,7 @@ void locking_server_down(struct client *c);
 void locking_server_up(struct server *v);
 void locking_fence(struct server *v, const struct nfs4r_act_fence *a);
 void locking_client_said(struct server *v, uint64_t wait_id, enum nfs4r_status st);
+void locking_read(struct client *c, struct nfs4r_read *r); /* what it asks for */
 void locking_read_done(struct client *c, const struct nfs4r_read *r);
 void locking_ready(struct server *v, const struct nfs4r_act_lock_note *a);
 void locking_again(struct server *v, const struct nfs4r_act_lock_note *a);

@@ -31,6 +31,15 @@ void locks_wait_drop(struct lock_file *f, struct lock_wait *w)
 	free(w);
 }
 
+/* Under any lock of it that is granted now, all that was written before is there (locks 15). */
+static nfs4r_version version_of(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_facts f;
+
+	control_is_known(c, oid, &f);
+	return f.version;
+}
+
 static void send(struct nfs4r_core *c, uint32_t type, nfs4r_server_id to, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n, uint64_t to_inc)
 {
 	struct nfs4r_msg *m = out_msg(c, type);
@@ -41,6 +50,7 @@ static void send(struct nfs4r_core *c, uint32_t type, nfs4r_server_id to, const 
 	m->lock_ready.view = c->view.adopted.num;
 	m->lock_ready.inc = c->cfg.peer_inc;
 	m->lock_ready.to_inc = to_inc;
+	m->lock_ready.version = type == NFS4R_MSG_LOCK_READY ? version_of(c, oid) : 0;
 	out_send(c, to, m, false);
 }
 
@@ -62,7 +72,7 @@ static void tell_ready(struct nfs4r_core *c, struct lock_wait *w)
 		return;
 	if (w->holder == c->self) {
 		w->heard = true;
-		locks_holder_ready(c, &w->oid, &w->lock, w->n);
+		locks_holder_ready(c, &w->oid, &w->lock, w->n, version_of(c, &w->oid));
 	} else if (is_due(c, w->sent_ms)) {
 		w->sent_ms = c->now ? c->now : 1;
 		send(c, NFS4R_MSG_LOCK_READY, w->holder, &w->oid, &w->lock, w->n, w->inc);
@@ -395,6 +405,7 @@ enum locks_outcome locks_request(struct nfs4r_core *c, struct nfs4r_op *op, nfs4
 		if (is_still_so(c, f, p, op)) {
 			op->status = p->status;
 			op->lock.was_granted = p->was_granted;
+			op->lock.version = op->type == NFS4R_OP_LOCK && op->status == NFS4R_OK ? version_of(c, &op->obj) : 0;
 			return LOCKS_DONE;
 		}
 	}
@@ -404,6 +415,7 @@ enum locks_outcome locks_request(struct nfs4r_core *c, struct nfs4r_op *op, nfs4
 	carry_out(c, f, p, op);
 	p->status = op->status;
 	p->was_granted = op->lock.was_granted;
+	op->lock.version = op->type == NFS4R_OP_LOCK && op->status == NFS4R_OK ? version_of(c, &op->obj) : 0;
 	locks_serve(c);
 	return LOCKS_DONE;
 }

@@ -108,16 +108,19 @@ static void note(struct nfs4r_core *c, enum nfs4r_action_type type, const struct
 
 /* ---- HT ---- */
 
-static void own_set(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)
+static void own_set(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, nfs4r_version version)
 {
 	bool ok = nfs4r_locks_follow_granted(own_table(c), oid, lock, c->now);
 
 	assert(ok); /* without memory no promise can be kept */
+	locks_copy_needed(c, oid, version);
 }
 
 static void own_clear(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock)
 {
 	nfs4r_locks_release(own_table(c), oid, &lock->owner, lock->start, lock->last, c->now);
+	if (!nfs4r_locks_any(own_table(c), oid))
+		locks_copy_unneeded(c, oid);
 }
 
 bool locks_is_full(struct nfs4r_core *c)
@@ -154,13 +157,29 @@ static void own_pieces(const struct nfs4r_core *c, const struct nfs4r_oid *oid, 
 		nfs4r_locks_walk(c->locks.own, oid, find_piece, p);
 }
 
+bool locks_own_has(const struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner, uint64_t start, uint64_t last)
+{
+	struct nfs4r_lock what = { .owner = *owner, .start = start, .last = last };
+	uint64_t next = start;
+	struct pieces p;
+	bool all = FAULT(F_READ_LOCKED_MORE);
+
+	own_pieces(c, oid, &what, &p);
+	for (uint32_t i = 0; i < p.n && !all && p.v[i].start <= next; i++) {
+		all = p.v[i].last >= last;
+		next = p.v[i].last + 1;
+	}
+	free(p.v);
+	return all;
+}
+
 bool locks_gives_back(const struct nfs4r_op *op)
 {
 	return op->type == NFS4R_OP_UNLOCK || (op->type == NFS4R_OP_LOCK && op->lock.confirms && op->lock.lock.type == NFS4R_LOCK_READ);
 }
 
 /* Its client hears now that it has @lock. What the authority is to hear of that; NULL: it knows of the lock (@known), and no write lock goes with it. */
-static struct lock_item *own_confirm(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, bool known)
+static struct lock_item *own_confirm(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, bool known, nfs4r_version version)
 {
 	struct lock_item *confirm;
 	bool lowers = false;
@@ -170,7 +189,7 @@ static struct lock_item *own_confirm(struct nfs4r_core *c, const struct nfs4r_oi
 	for (uint32_t i = 0; i < p.n; i++)
 		lowers |= p.v[i].type > lock->type;
 	free(p.v);
-	own_set(c, oid, lock);
+	own_set(c, oid, lock, version);
 	if (known && !lowers)
 		return NULL;
 	confirm = item_new(c, NFS4R_OP_LOCK, lock);
@@ -242,7 +261,7 @@ static void unwait(struct nfs4r_core *c, struct lock_rec *r, const struct nfs4r_
 
 static void fetched(struct nfs4r_core *c, struct lock_rec *r, struct lock_mine *m)
 {
-	struct lock_item *confirm = own_confirm(c, &r->key.oid, &m->lock, m->set);
+	struct lock_item *confirm = own_confirm(c, &r->key.oid, &m->lock, m->set, m->version);
 
 	if (confirm)
 		DL_APPEND(r->items, confirm);
@@ -385,7 +404,7 @@ static void client_has(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 
 	if (m)
 		mine_drop(r, m);
-	confirm = own_confirm(c, &op->obj, &op->lock.lock, true);
+	confirm = own_confirm(c, &op->obj, &op->lock.lock, true, op->lock.version);
 	DL_FOREACH(r->items, i) /* given back meanwhile */
 		if (i->type == NFS4R_OP_UNLOCK)
 			own_clear(c, &op->obj, &i->lock);
@@ -429,6 +448,7 @@ static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 		DL_APPEND(r->mine, m);
 	}
 	m->n = op->lock.n;
+	m->version = op->lock.version;
 	m->polls = op->lock.wait == NFS4R_LOCK_POLL;
 	m->ask = m->ready = false;
 	m->set = st == NFS4R_OK;
@@ -441,7 +461,7 @@ static void lock_ended(struct nfs4r_core *c, struct lock_rec *r, const struct nf
 		reserve(c, m);
 		note(c, NFS4R_ACT_LOCK_READY, &op->obj, lock, m->n);
 	} else if (r->early_n == m->n && r->early_ready) {
-		locks_holder_ready(c, &op->obj, lock, m->n);
+		locks_holder_ready(c, &op->obj, lock, m->n, r->early_version);
 	} else if (r->early_n == m->n) {
 		locks_holder_again(c, &op->obj, lock, m->n);
 	}
@@ -596,24 +616,26 @@ void locks_await_disk(struct nfs4r_core *c, bool wait)
 /* ---- what waits ---- */
 
 /* What comes of a LOCK may come before its answer. */
-static void early(struct lock_rec *r, uint64_t n, bool ready)
+static void early(struct lock_rec *r, uint64_t n, bool ready, nfs4r_version version)
 {
 	r->early_n = n;
 	r->early_ready = ready;
+	r->early_version = version;
 }
 
-void locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n)
+void locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n, nfs4r_version version)
 {
 	struct lock_rec *r = rec_find(c, oid, &lock->owner);
 	struct lock_mine *m = r ? mine_find(r, lock) : NULL;
 
 	if (r && r->active && r->active_n == n) {
-		early(r, n, true);
+		early(r, n, true, version);
 		return;
 	}
 	if (!m || m->n != n || m->ready)
 		return; /* it was given up, which its authority will hear, or this is heard already */
 	m->set = false;
+	m->version = version;
 	reserve(c, m);
 	note(c, NFS4R_ACT_LOCK_READY, oid, lock, n);
 }
@@ -625,7 +647,7 @@ void locks_holder_again(struct nfs4r_core *c, const struct nfs4r_oid *oid, const
 	struct lock_mine *m = r ? mine_find(r, lock) : NULL;
 
 	if (r && r->active && r->active_n == n) {
-		early(r, n, false);
+		early(r, n, false, 0);
 		return;
 	}
 	if (!m || m->n != n || m->ready)
@@ -649,7 +671,7 @@ void locks_holder_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	if (m->type == NFS4R_MSG_REQUEUE)
 		locks_holder_again(c, &m->lock_ready.oid, &m->lock_ready.lock, m->lock_ready.n);
 	else
-		locks_holder_ready(c, &m->lock_ready.oid, &m->lock_ready.lock, m->lock_ready.n);
+		locks_holder_ready(c, &m->lock_ready.oid, &m->lock_ready.lock, m->lock_ready.n, m->lock_ready.version);
 	a = out_msg(c, m->type);
 	a->lock_ready = m->lock_ready;
 	a->lock_ready.heard = true;
@@ -761,5 +783,6 @@ void locks_holder_forget(struct nfs4r_core *c)
 	if (c->locks.own)
 		nfs4r_locks_destroy(c->locks.own);
 	c->locks.own = NULL;
+	FREE_TABLE(c->locks.copies);
 	c->locks.work = false;
 }

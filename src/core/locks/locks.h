@@ -42,6 +42,12 @@ void locks_holder_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struc
 bool locks_are_asked_anew(struct nfs4r_core *c); /* once for each locks_void(): answers that were asked for before do not count */
 void locks_holder_forget(struct nfs4r_core *c); /* all that clients of this server have or wait for */
 
+bool locks_own_has(const struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner, uint64_t start, uint64_t last); /* all of these bytes, read or write */
+
+/* local_reads.c: what owners of locks read here (locks 23) */
+bool locks_copy_will_do(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version version); /* this one; someone here has a lock of the file */
+void locks_copy_lags(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* a client was answered that has written it, and the copy does not have that */
+
 /* reclaim.c: what clients of this server had before a start, or before it was outside */
 uint64_t locks_number_next(struct nfs4r_core *c); /* of a request (locks 4) */
 void locks_reclaim_started(struct nfs4r_core *c);

@@ -74,7 +74,11 @@ void locks_wait_drop(struct lock_file *f, struct lock_wait *w);
 void locks_own_each(struct nfs4r_core *c, void (*fn)(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock), void *arg);
 void locks_void(struct nfs4r_core *c); /* what is ready or was asked for does not count any more: all is asked anew */
 uint64_t locks_answered(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner); /* all of its requests up to this number */
-void locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n);
+void locks_holder_ready(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n, nfs4r_version version);
 void locks_holder_again(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, uint64_t n);
+
+/* local_reads.c */
+void locks_copy_needed(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version version); /* a lock was granted when the file had that */
+void locks_copy_unneeded(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* nobody here has a lock of it */
 
 #endif

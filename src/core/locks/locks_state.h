@@ -80,12 +80,19 @@ struct lock_item { /* what the authority has to hear, in this order, until it co
 
 struct lock_mine { /* a LOCK of a client that waits, or is ready and was not fetched (locks 17) */
 	struct nfs4r_lock lock;
+	nfs4r_version version; /* of the file when it was granted, or reserved (locks 23) */
 	uint64_t n, since_ms, until_ms; /* until_ms: of one that is ready, or was given up */
 	bool polls, ready;
 	bool set; /* ready: it is among the ranges of the authority, and not only reserved */
 	bool ask; /* the authority has to be asked anew */
 	bool abandoned; /* its client does not know that it waits, or has it: until_ms is when that ends */
 	struct lock_mine *prev, *next;
+};
+
+struct lock_copy { /* a file of which a client of this server has a lock: how new the copy has to be that its owner reads (locks 23) */
+	struct nfs4r_oid oid;
+	nfs4r_version version;
+	UT_hash_handle hh;
 };
 
 struct lock_rec { /* an owner at a file that has something under way */
@@ -97,6 +104,7 @@ struct lock_rec { /* an owner at a file that has something under way */
 	uint64_t not_before;
 	uint64_t early_n; /* READY (early_ready) or AGAIN came for this number before the answer to its LOCK */
 	bool early_ready;
+	nfs4r_version early_version;
 	UT_hash_handle hh;
 };
 
@@ -137,6 +145,7 @@ struct gap_list { /* gap.c: the newest list of a server */
 struct locks_state { /* c->locks */
 	struct nfs4r_locks *table; /* LT of all files; NULL until the first lock */
 	struct nfs4r_locks *own; /* HT: what this server has told its clients that they have */
+	struct lock_copy *copies; /* local_reads.c: of each file in HT */
 	struct lock_file *files;
 	struct lock_party *parties;
 	struct lock_leaving *leaving;

@@ -371,6 +371,7 @@ void locks_fini(struct nfs4r_core *c)
 			free(m);
 	}
 	FREE_TABLE(c->locks.recs);
+	FREE_TABLE(c->locks.copies);
 	if (c->locks.table)
 		nfs4r_locks_destroy(c->locks.table);
 	if (c->locks.own)

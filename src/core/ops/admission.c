@@ -569,8 +569,13 @@ static void caught_up(struct nfs4r_core *c, struct opx *o)
 {
 	if (state_is_sealed_away(c, o->op->primary, o->op->lsn))
 		return;
-	if (c->log.logs[o->op->primary].applied >= o->op->lsn || c->now >= o->deadline)
-		ops_finish(c, o, o->op->status);
+	if (c->log.logs[o->op->primary].applied < o->op->lsn) {
+		if (c->now < o->deadline)
+			return;
+		if (!FAULT(F_READ_LOCKED_LAGS))
+			locks_copy_lags(c, &o->op->obj);
+	}
+	ops_finish(c, o, o->op->status);
 }
 
 void ops_run(struct nfs4r_core *c, bool all)

@@ -124,6 +124,7 @@ static void take_result(struct nfs4r_op *to, const struct nfs4r_op *from)
 	to->primary = from->primary;
 	to->verifier = from->verifier;
 	to->lock.was_granted = from->lock.was_granted;
+	to->lock.version = from->lock.version;
 	to->lock.conflict = from->lock.conflict;
 	to->share.guard = from->share.guard;
 }

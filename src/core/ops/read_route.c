@@ -75,6 +75,26 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 	return r.owner ? r.owner : c->self;
 }
 
+/* Nothing is wrong with the copy here but, perhaps, its version. */
+static bool copy_is_sound(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_fuzzy_object left;
+
+	return c->view.complete && !state_is_repairing(c) && nfs4r_core_exactness(c, oid, &left) == NFS4R_EXACT;
+}
+
+bool nfs4r_core_may_read_locked(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_lock_owner *owner, uint64_t start, uint64_t last)
+{
+	struct nfs4r_facts f;
+
+	if (!c->locks.copies || !ops_may_answer(c) || locks_is_outside(c) || !copy_is_sound(c, oid))
+		return false;
+	if (ops_monotonic_version(c, oid) && !FAULT(F_READ_LOCKED_TOLD))
+		return false;
+	control_is_known(c, oid, &f);
+	return f.known == NFS4R_KNOWN && locks_copy_will_do(c, oid, f.version) && locks_own_has(c, oid, owner, start, last);
+}
+
 struct nfs4r_closed nfs4r_core_closed_at(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner)
 {
 	struct nfs4r_closed at = { .inc = c->peers[owner].inc, .owner_version = ops_monotonic_version(c, oid) }, none = { .owner_version = at.owner_version };

@@ -36,6 +36,9 @@ static nfs4r_server_id by_control(struct nfs4r_engine *eng, const struct nfs4r_r
 		return eng->cfg.rpc.self;
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_server_id to = nfs4r_core_route_read(eng->core, &rd->oid, dir, excluded);
+	if (to && to != eng->cfg.rpc.self && rd->locked && rd->type == NFS4R_RD_READ && rd->length && engine_doubt_about(eng, &rd->oid) == DOUBT_NONE &&
+	    nfs4r_core_may_read_locked(eng->core, &rd->oid, &rd->owner, rd->offset, rd->offset + rd->length - 1))
+		to = eng->cfg.rpc.self;
 	pthread_mutex_unlock(&eng->lock);
 	return to;
 }

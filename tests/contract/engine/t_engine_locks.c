@@ -572,6 +572,60 @@ static void nothing_is_reserved_for_who_polls(void **state)
 
 #define INCREMENTS 40
 
+/* The first bytes, as the owner of a lock reads them. True: in the copy of that site. */
+static bool read_locked(struct site *s, const struct nfs4r_oid *f, char who, char text[16])
+{
+	struct nfs4r_lock lock = lock_of(s, who, 'r', 0, 0);
+	enum nfs4r_status st = NFS4R_DELAY;
+	bool local = false;
+
+	memset(text, 0, 16);
+	for (int i = 0; i < TRIES && st == NFS4R_DELAY; i++) {
+		struct nfs4r_read rd = { .type = NFS4R_RD_READ, .oid = *f, .length = 15, .locked = true, .owner = lock.owner };
+
+		st = nfs4r_read(s->eng, &rd, &local);
+		if (local)
+			st = nfs4r_read_here(s->eng, &rd);
+		if (st == NFS4R_OK)
+			memcpy(text, rd.data->data, rd.data->len);
+		nfs4r_read_fini(&rd);
+		if (st == NFS4R_DELAY)
+			pause_ms(20);
+	}
+	assert_int_equal(st, NFS4R_OK);
+	return local;
+}
+
+/* Another site controls the file. What is locked is read here as soon as the copy has what was written under the lock before, and all else there. */
+static void what_is_locked_is_read_here(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = file_at(c, 1, "f");
+	char text[16], want[16];
+	bool here;
+
+	take_control(&c->site[1], &f);
+	for (int i = 0; i < 20; i++) {
+		snprintf(want, sizeof(want), "turn %d", i);
+		lock_soon(&c->site[1], &f, 'x', 'w', 0, UINT64_MAX);
+		assert_int_equal(site_write(&c->site[1], &f, 0, want, (uint32_t)strlen(want)), NFS4R_OK);
+		unlock(&c->site[1], &f, 'x', 0, UINT64_MAX);
+		lock_soon(&c->site[2], &f, 'y', 'w', 0, 99);
+		here = read_locked(&c->site[2], &f, 'y', text);
+		assert_string_equal(text, want);
+		for (int k = 0; k < TRIES && !here; k++) {
+			pause_ms(2);
+			here = read_locked(&c->site[2], &f, 'y', text);
+			assert_string_equal(text, want);
+		}
+		assert_true(here);
+		assert_false(read_locked(&c->site[2], &f, 'z', text)); /* it has no lock */
+		unlock(&c->site[2], &f, 'y', 10, 99);
+		assert_false(read_locked(&c->site[2], &f, 'y', text)); /* not of all bytes */
+		unlock(&c->site[2], &f, 'y', 0, 9);
+	}
+}
+
 struct counting {
 	struct site *site;
 	struct nfs4r_oid oid;
@@ -585,12 +639,11 @@ static void *count(void *arg)
 	struct counting *job = arg;
 
 	for (int i = 0; i < INCREMENTS; i++) {
-		char text[16] = "";
-		uint32_t len = sizeof(text) - 1;
+		char text[16];
 
 		lock_wait(job->site, &job->oid, 'x', 'w', 0, UINT64_MAX);
 		assert_int_equal(__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST), 1);
-		assert_int_equal(site_read(job->site, &job->oid, 0, text, &len), NFS4R_OK);
+		read_locked(job->site, &job->oid, 'x', text);
 		snprintf(text, sizeof(text), "%06d", atoi(text) + 1);
 		assert_int_equal(site_write(job->site, &job->oid, 0, text, 6), NFS4R_OK);
 		__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
@@ -1056,6 +1109,7 @@ int main(void)
 		T(who_gives_up_waiting_does_not_get_it),
 		T(who_does_not_come_for_its_lock_goes_behind_the_others),
 		T(nothing_is_reserved_for_who_polls),
+		T(what_is_locked_is_read_here),
 		T(a_counter_under_the_lock_is_exact),
 		T(ranges_of_an_owner_are_as_posix_has_them),
 		T(a_lock_is_not_waited_for_long_while_nobody_answers),

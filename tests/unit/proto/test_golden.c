@@ -183,7 +183,7 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(struct nfs4r_attrs), 88);
 	assert_int_equal(sizeof(struct nfs4r_part), 280);
 	assert_int_equal(sizeof(struct nfs4r_entry), 1488); /* `bytes_at` and the handle are not on the wire */
-	assert_int_equal(sizeof(struct nfs4r_read), 1856); /* `server` is not on the wire */
+	assert_int_equal(sizeof(struct nfs4r_read), 1896); /* `server`, `locked` and `owner` are not on the wire */
 	assert_int_equal(sizeof(m->propose), 200);
 	assert_int_equal(sizeof(m->ack), 152);
 	assert_int_equal(sizeof(m->nack), 40);
@@ -200,9 +200,9 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(m->joinrows), 168);
 	assert_int_equal(sizeof(struct nfs4r_lock), 64);
 	assert_int_equal(sizeof(struct nfs4r_file_lock), 88);
-	assert_int_equal(sizeof(struct nfs4r_lock_request), 208);
+	assert_int_equal(sizeof(struct nfs4r_lock_request), 216);
 	assert_int_equal(sizeof(struct nfs4r_client), 376);
-	assert_int_equal(sizeof(m->lock_ready), 120);
+	assert_int_equal(sizeof(m->lock_ready), 128);
 	assert_int_equal(sizeof(m->locks_of), 32);
 	assert_int_equal(sizeof(m->locks_list), 1088);
 	assert_int_equal(sizeof(m->gap_over), 192);

@@ -1017,6 +1017,15 @@ static void make_forward_answer_lock(void *p)
 	set_file_lock(&m->op->lock.conflict, 4, NFS4R_LOCK_READ, 150, 150);
 }
 
+static void make_forward_answer_granted(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	set_lock_op(m, NFS4R_MSG_FORWARD_ANSWER, NFS4R_OP_LOCK);
+	m->op->status = NFS4R_OK;
+	m->op->lock.version = 78;
+}
+
 static void make_forward_answer_unwait(void *p)
 {
 	struct nfs4r_msg *m = p;
@@ -1167,6 +1176,7 @@ static void make_lock_ready(void *p)
 	m->lock_ready.view = 2;
 	m->lock_ready.inc = 3;
 	m->lock_ready.to_inc = 4;
+	m->lock_ready.version = 5;
 }
 
 static void make_requeue(void *p)
@@ -1175,6 +1185,7 @@ static void make_requeue(void *p)
 
 	make_lock_ready(p);
 	m->type = NFS4R_MSG_REQUEUE;
+	m->lock_ready.version = 0;
 	m->lock_ready.heard = true;
 }
 
@@ -1321,6 +1332,7 @@ const struct vector vectors[] = {
 	{ "10/forward_write", VECTOR_MSG, make_forward_write, NFS4R_PROTOCOL_LOCKS },
 	{ "10/forward_answer", VECTOR_MSG, make_forward_answer, NFS4R_PROTOCOL_LOCKS },
 	{ "10/forward_answer_lock", VECTOR_MSG, make_forward_answer_lock, NFS4R_PROTOCOL_LOCKS },
+	{ "10/forward_answer_granted", VECTOR_MSG, make_forward_answer_granted, NFS4R_PROTOCOL_LOCKS },
 	{ "10/forward_answer_unwait", VECTOR_MSG, make_forward_answer_unwait, NFS4R_PROTOCOL_LOCKS },
 	{ "10/read_clients", VECTOR_MSG, make_read_clients, NFS4R_PROTOCOL_LOCKS },
 	{ "10/read_answer_clients", VECTOR_MSG, make_read_answer_clients, NFS4R_PROTOCOL_LOCKS },
