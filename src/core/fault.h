@@ -278,7 +278,8 @@
 	X(F_READ_LOCKED_OLD, "locks 23", "who has a lock reads a copy that is older than its grant")                         \
 	X(F_READ_LOCKED_MORE, "locks 23", "who has a lock of some bytes reads others here, too")                             \
 	X(F_READ_LOCKED_TOLD, "locks 23", "who has a lock reads bytes that are older than the attributes it was told")       \
-	X(F_READ_LOCKED_LAGS, "locks 23", "who has a lock does not see what it wrote itself")
+	X(F_READ_LOCKED_LAGS, "locks 23", "who has a lock does not see what it wrote itself")                                \
+	X(F_LOCK_ASKED_IN_TURN, "locks 17", "two requests of an owner for the same bytes are granted in turn for ever")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

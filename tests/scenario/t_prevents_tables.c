@@ -323,6 +323,28 @@ static bool what_was_not_fetched_is_not_ready_again(struct net *n)
 	return !(q == NFS4R_OK && is_ready(n, S) && finish(n, lock_as(n, S, &f, 3, NFS4R_LOCK_WRITE, NFS4R_LOCK_QUEUE)) == NFS4R_OK);
 }
 
+/* A client of Q waits for one byte twice, and does not fetch it. P, which decided, is gone, so Q decides now. */
+static bool an_owner_that_waits_twice_lets_others_have_it(struct net *n)
+{
+	struct nfs4r_oid f = begin(n);
+
+	n->cfg.lock_reserve_ms = 500;
+	n->cfg.lock_grace_ms = GRACE;
+	net_retune(n);
+	list_client(n, Q, 2, true);
+	assert_int_equal(keep_trying(n, P, &f, 1, 0, 5000), NFS4R_OK);
+	assert_int_equal(finish(n, lock_as(n, Q, &f, 2, NFS4R_LOCK_READ, NFS4R_LOCK_QUEUE)), NFS4R_BLOCKED);
+	assert_int_equal(finish(n, lock_as(n, Q, &f, 2, NFS4R_LOCK_WRITE, NFS4R_LOCK_QUEUE)), NFS4R_BLOCKED);
+	net_crash(n, P);
+	for (int i = 0; i < 60000 && !is_ready(n, Q); i++) /* its removal, and the gap */
+		net_run(n, 1);
+	assert_true(is_ready(n, Q));
+	assert_int_equal(finish(n, lock_as(n, S, &f, 3, NFS4R_LOCK_WRITE, NFS4R_LOCK_QUEUE)), NFS4R_BLOCKED);
+	for (int i = 0; i < 5000 && !is_ready(n, S) && readies(n, Q) < 6; i++)
+		net_run(n, 1);
+	return is_ready(n, S);
+}
+
 /* P's claim of the file is in a gap, and closes for want of use. P updates the file under another claim, and lets go of that while S is outside. Then S is back and the gap ends. S has the update on no disk. */
 static bool what_was_kept_waits_for_all_that_came_since(struct net *n)
 {
@@ -368,6 +390,7 @@ static const struct prevents list[] = {
 	{ "locks 13: rows in gaps are looked at", F_LOCK_GAP_ROWS, rows_in_gaps_are_looked_at },
 	{ "locks 14: what was written before does not count", F_WRITE_OF_OUTSIDE, what_was_written_before_does_not_count },
 	{ "locks 17: what was not fetched is not ready again", F_LOCK_READY_AGAIN, what_was_not_fetched_is_not_ready_again },
+	{ "locks 17: an owner that waits twice lets others have it", F_LOCK_ASKED_IN_TURN, an_owner_that_waits_twice_lets_others_have_it },
 	{ "locks 22: what is lowered is heard first", F_LOCK_LOWERED_UNHEARD, what_is_lowered_is_heard_first },
 	{ "locks 17: what is ready goes with what is given back", F_LOCK_READY_STAYS, what_is_ready_goes_with_what_is_given_back },
 };

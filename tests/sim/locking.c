@@ -1406,17 +1406,17 @@ void locking_print(const struct totals *t)
 
 const char *locking_never(const struct totals *t)
 {
-	return !t->lock_grants	 ? "no lock was granted" :
-		!t->lock_denied	 ? "no lock was refused" :
-		!t->lock_ready	 ? "no waiter was served" :
-		!t->lock_again	 ? "no reservation ended" :
-		!t->lock_cancels ? "no waiter gave up" :
-		!t->lock_changes ? "no lock was raised or lowered" :
-		!t->lock_tests	 ? "no lock was tested" :
-		!t->lock_reads	 ? "nothing was read under a lock" :
+	return !t->lock_grants	    ? "no lock was granted" :
+		!t->lock_denied	    ? "no lock was refused" :
+		!t->lock_ready	    ? "no waiter was served" :
+		!t->lock_again	    ? "no reservation ended" :
+		!t->lock_cancels    ? "no waiter gave up" :
+		!t->lock_changes    ? "no lock was raised or lowered" :
+		!t->lock_tests	    ? "no lock was tested" :
+		!t->lock_reads	    ? "nothing was read under a lock" :
 		!t->lock_reads_here ? "nothing was read under a lock where another server controls" :
-		!t->lock_writes	 ? "nothing was written under a lock" :
-		!t->lock_deaths	 ? "no client died" :
-		!t->lock_lists	 ? "no lock outlived the control of its file" :
-				   NULL;
+		!t->lock_writes	    ? "nothing was written under a lock" :
+		!t->lock_deaths	    ? "no client died" :
+		!t->lock_lists	    ? "no lock outlived the control of its file" :
+				      NULL;
 }

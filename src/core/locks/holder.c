@@ -266,6 +266,7 @@ static void fetched(struct nfs4r_core *c, struct lock_rec *r, struct lock_mine *
 	if (confirm)
 		DL_APPEND(r->items, confirm);
 	mine_drop(r, m);
+	has_work(c);
 	rec_put(c, r);
 }
 
@@ -515,14 +516,26 @@ void locks_end(struct nfs4r_core *c, const struct opx *o, const struct nfs4r_op 
 	rec_put(c, r);
 }
 
-static struct lock_mine *to_ask(struct lock_rec *r)
+/* One that the owner waits for is ready, and waits for its client: what is granted in the same place makes it ask anew, and so would that one when it is granted. */
+static bool is_in_turn(const struct nfs4r_core *c, const struct lock_rec *r, const struct lock_mine *m)
 {
-	struct lock_mine *m;
+	const struct lock_mine *other;
+
+	DL_FOREACH(r->mine, other)
+		if (other->ready && overlaps(&other->lock, &m->lock))
+			return FAULT(F_LOCK_ASKED_IN_TURN);
+	return true;
+}
+
+/* The one that has waited longest. */
+static struct lock_mine *to_ask(const struct nfs4r_core *c, struct lock_rec *r)
+{
+	struct lock_mine *m, *first = NULL;
 
 	DL_FOREACH(r->mine, m)
-		if (m->ask)
-			return m;
-	return NULL;
+		if (m->ask && is_in_turn(c, r, m) && (!first || m->since_ms < first->since_ms))
+			first = m;
+	return first;
 }
 
 void locks_run_begin(struct nfs4r_core *c)
@@ -537,7 +550,7 @@ struct lock_rec *locks_run_next(struct nfs4r_core *c, struct lock_rec *after, st
 	struct lock_mine *m;
 
 	for (; r; r = r->hh.next) {
-		if (r->active || (!r->items && !to_ask(r)))
+		if (r->active || (!r->items && !to_ask(c, r)))
 			continue;
 		if (c->now < r->not_before) {
 			out_timer_at(c, r->not_before);
@@ -545,7 +558,11 @@ struct lock_rec *locks_run_next(struct nfs4r_core *c, struct lock_rec *after, st
 		}
 		memset(op, 0, sizeof(*op));
 		op->obj = r->key.oid;
-		m = r->items ? NULL : to_ask(r);
+		m = r->items ? NULL : to_ask(c, r);
+		if (m && r->asked_step == c->step) { /* it was answered at once; whatever came of it, no step lasts for ever */
+			out_timer_at(c, c->now + state_repeat_ms(c));
+			continue;
+		}
 		*who = m ? LOCKS_ASK : LOCKS_ITEM;
 		op->type = m ? NFS4R_OP_LOCK : r->items->type;
 		op->lock.lock = m ? m->lock : r->items->lock;
@@ -564,6 +581,8 @@ void locks_begin_own(struct nfs4r_core *c, struct lock_rec *r, const struct opx 
 
 	assert(!r->active);
 	r->active = o;
+	if (m)
+		r->asked_step = c->step;
 	r->active_n = op->lock.n = locks_number_next(c);
 	op->lock.lock.life = locks_life(c, &op->lock.lock.owner);
 	if (m)
@@ -754,7 +773,7 @@ void locks_holder_timers(struct nfs4r_core *c)
 			else
 				out_timer_at(c, m->until_ms);
 		}
-		if (r->items || to_ask(r)) {
+		if (r->items || to_ask(c, r)) {
 			if (c->now < r->not_before)
 				out_timer_at(c, r->not_before);
 			else

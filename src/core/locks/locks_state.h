@@ -102,6 +102,7 @@ struct lock_rec { /* an owner at a file that has something under way */
 	struct lock_item *items;
 	struct lock_mine *mine;
 	uint64_t not_before;
+	uint64_t asked_step; /* step of the core in which one of `mine` was asked last */
 	uint64_t early_n; /* READY (early_ready) or AGAIN came for this number before the answer to its LOCK */
 	bool early_ready;
 	nfs4r_version early_version;
