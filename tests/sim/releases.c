@@ -61,6 +61,8 @@ static void replace(struct sim *s, struct server *v)
 {
 	bool forward = !v->next_release;
 
+	if (!s->volume_protocol) /* who is not heard when the volume begins has no say in its protocol */
+		return;
 	if (!v->up || (!forward && s->finish_asked))
 		return;
 	TRACE(s, v, "is replaced by the %s release", forward ? "next" : "former");
