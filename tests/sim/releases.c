@@ -61,7 +61,7 @@ static void replace(struct sim *s, struct server *v)
 {
 	bool forward = !v->next_release;
 
-	if (!s->volume_protocol) /* who is not heard when the volume begins has no say in its protocol */
+	if (!s->top_view) /* who is not heard when the volume begins has no say in its protocol */
 		return;
 	if (!v->up || (!forward && s->finish_asked))
 		return;
