@@ -774,6 +774,13 @@ uint64_t nfs4r_locks_due(const struct nfs4r_locks *t)
 
 /* ---- looking ---- */
 
+uint32_t nfs4r_locks_left(const struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *want)
+{
+	const struct file *f = *place_of(t, oid);
+
+	return f != NULL ? count_left(f, want) : 0;
+}
+
 bool nfs4r_locks_any(const struct nfs4r_locks *t, const struct nfs4r_oid *oid)
 {
 	const struct file *f = *place_of(t, oid);

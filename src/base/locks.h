@@ -135,6 +135,9 @@ struct nfs4r_locks_count {
 
 struct nfs4r_locks_count nfs4r_locks_count(const struct nfs4r_locks *t);
 
+/* How many write locks nfs4r_locks_acquire_beside() would leave what they are. */
+uint32_t nfs4r_locks_left(const struct nfs4r_locks *t, const struct nfs4r_oid *oid, const struct nfs4r_lock *want);
+
 /* Has anybody a lock of @oid? What waits, or is reserved, does not count. */
 bool nfs4r_locks_any(const struct nfs4r_locks *t, const struct nfs4r_oid *oid);
 

@@ -126,41 +126,23 @@ static void is_middle(void *arg, const struct nfs4r_oid *oid, const struct nfs4r
 		m->found = true;
 }
 
-struct writes {
-	const struct nfs4r_lock *of;
-	uint32_t n;
-};
-
-static void count_write(void *arg, const struct nfs4r_oid *oid, const struct nfs4r_lock *lock, enum nfs4r_lock_state state, uint64_t since_ms)
-{
-	struct writes *w = arg;
-
-	w->n += state == NFS4R_LOCK_SET && lock->type == NFS4R_LOCK_WRITE && lock->start <= w->of->last && w->of->start <= lock->last && memcmp(&lock->owner, &w->of->owner, sizeof(lock->owner)) == 0;
-}
-
 /* A range, and what it splits; a read lock beside write locks is as many ranges, and what else is granted may split one of them. */
 static uint32_t room_for(struct nfs4r_core *c, const struct lock_file *f, const struct nfs4r_lock *lock)
 {
-	struct writes w = { .of = lock };
+	uint32_t left = nfs4r_locks_left(locks_table(c), &f->oid, lock);
 
-	if (lock->type == NFS4R_LOCK_READ)
-		nfs4r_locks_walk(locks_table(c), &f->oid, count_write, &w);
-	return 2 + (w.n ? w.n + 1 : 0);
+	return 2 + (left ? left + 1 : 0);
 }
 
 /* What is reserved may have to be in the list, too. */
 bool locks_file_is_full(struct nfs4r_core *c, const struct lock_file *f, const struct nfs4r_lock *more)
 {
-	uint32_t n = 0, nready = 0;
+	uint32_t n = f->nranges + (more ? room_for(c, f, more) : 2);
 	const struct lock_wait *w;
 
 	DL_FOREACH(f->waits, w)
-		nready += w->ready;
-	if ((uint64_t)(nready + 2) * (f->nranges + 3) <= NFS4R_LOCKS_LIST_MAX) /* as if all ranges were write locks of each of these owners: nothing has to be counted */
-		return false;
-	DL_FOREACH(f->waits, w)
 		n += w->ready ? room_for(c, f, &w->lock) : 0;
-	return n + f->nranges + (more ? room_for(c, f, more) : 2) > NFS4R_LOCKS_LIST_MAX;
+	return n > NFS4R_LOCKS_LIST_MAX;
 }
 
 /* At the bound a range is not split: it stays as it is, until more of it is given back. */
