@@ -44,6 +44,7 @@ struct belief { /* of one owner in one file */
 	uint8_t type[CELLS]; /* 0 or enum locker_type */
 	bool gone[CELLS];
 	bool loose[CELLS]; /* it may be lost */
+	uint64_t free_since[CELLS]; /* as its own server has to know: it gave back what it had, or was refused; NEVER: it may have something, or get it */
 	uint64_t changes;
 	uint64_t until[LOCKER_WRITE + 1]; /* by type: when it last had, asked or waited for something of it */
 	uint64_t calm_until[LOCKER_WRITE + 1]; /* the same, in calm time */
@@ -60,6 +61,7 @@ struct locker {
 	bool trouble; /* since then */
 	uint32_t nowners;
 	bool serves[LOCKER_SERVERS];
+	uint64_t serves_since[LOCKER_SERVERS]; /* what it knew before it may have forgotten */
 	bool changed; /* since waiters were looked at */
 	struct person owners[LOCKER_OWNERS];
 	struct belief beliefs[LOCKER_FILES][LOCKER_OWNERS];
@@ -191,8 +193,10 @@ void locker_serves(struct locker *l, uint32_t server, bool serves)
 	if (l->serves[server] == serves)
 		return;
 	l->serves[server] = serves;
-	if (serves)
-		heard_nothing(l, server);
+	if (!serves)
+		return;
+	l->serves_since[server] = l->now;
+	heard_nothing(l, server);
 }
 
 void locker_recovers(struct locker *l, uint32_t owner, bool recovers)
@@ -232,10 +236,26 @@ static void touch(struct locker *l, uint64_t now, uint32_t owner, const struct l
 	seen_until(l, now, b, LOCKER_WRITE);
 }
 
+static void may_get(struct locker *l, uint32_t owner, const struct locker_range *r)
+{
+	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++)
+		l->beliefs[r->file][owner].free_since[c] = NEVER;
+}
+
+static void has_not(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
+{
+	struct belief *b = &l->beliefs[r->file][owner];
+
+	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++)
+		if (!b->type[c])
+			b->free_since[c] = now;
+}
+
 void locker_asks(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
 {
 	l->owners[owner].ask = (struct asked){ true, *r, now, calm_time(l, now) };
 	seen_until(l, now, &l->beliefs[r->file][owner], r->type);
+	may_get(l, owner, r);
 }
 
 void locker_no_answer(struct locker *l, uint32_t owner)
@@ -342,6 +362,7 @@ void locker_granted(struct locker *l, uint64_t now, uint32_t owner, const struct
 	if (!can_use(l, owner))
 		is_late(l, owner, r);
 	p->ask.on = p->wait.on = p->reserved.on = p->reserved_gone = false;
+	may_get(l, owner, r);
 	touch(l, now, owner, r);
 }
 
@@ -351,6 +372,7 @@ void locker_reclaimed(struct locker *l, uint64_t now, uint32_t owner, const stru
 	char text[64];
 
 	if (!l->serves[l->owners[owner].server]) { /* what it heard before a stop: as in is_late() */
+		may_get(l, owner, r);
 		touch(l, now, owner, r);
 		return;
 	}
@@ -376,6 +398,7 @@ void locker_reserved(struct locker *l, uint64_t now, uint32_t owner, const struc
 	p->wait.on = false;
 	p->reserved_gone = late;
 	p->reserved = (struct asked){ true, *r, now, 0 };
+	may_get(l, owner, r);
 	touch(l, now, owner, r);
 }
 
@@ -404,6 +427,11 @@ void locker_unlocks(struct locker *l, uint64_t now, uint32_t owner, const struct
 	forget(l, now, owner, r);
 }
 
+void locker_unlocked(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
+{
+	has_not(l, now, owner, r);
+}
+
 void locker_lost(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r)
 {
 	const struct belief *b = &l->beliefs[r->file][owner];
@@ -416,8 +444,20 @@ void locker_lost(struct locker *l, uint64_t now, uint32_t owner, const struct lo
 	forget(l, now, owner, r);
 }
 
+/* Owner @o lives where the asker does, and whoever asks there at @asked for any of @r finds nothing of it. */
+static bool is_known_free(const struct locker *l, uint32_t o, const struct locker_range *r, uint64_t asked)
+{
+	const struct belief *b = &l->beliefs[r->file][o];
+	uint64_t since = l->serves_since[l->owners[o].server];
+
+	for (uint32_t c = cell_of(r->start); c <= cell_of(r->last); c++)
+		if (b->free_since[c] >= asked || b->free_since[c] <= since)
+			return false;
+	return true;
+}
+
 /* Has anybody been in the way of @r since @since, in calm time, as far as can be told? A request or a wait of another one counts, since it may have been granted meanwhile. */
-static bool was_in_the_way(const struct locker *l, uint32_t owner, const struct locker_range *r, uint64_t since)
+static bool was_in_the_way(const struct locker *l, uint32_t owner, const struct locker_range *r, uint64_t since, uint64_t asked)
 {
 	for (uint32_t o = 0; o < l->nowners; o++) {
 		const struct belief *b = &l->beliefs[r->file][o];
@@ -427,6 +467,8 @@ static bool was_in_the_way(const struct locker *l, uint32_t owner, const struct 
 			continue;
 		if (meets(l, o, r) != CELLS || (p->ask.on && meet(&p->ask.r, r)) || (p->wait.on && meet(&p->wait.r, r)))
 			return true;
+		if (p->server == l->owners[owner].server && is_known_free(l, o, r, asked))
+			continue;
 		if ((b->calm_until[LOCKER_WRITE] && b->calm_until[LOCKER_WRITE] >= since) || (r->type == LOCKER_WRITE && b->calm_until[LOCKER_READ] && b->calm_until[LOCKER_READ] >= since))
 			return true;
 	}
@@ -439,8 +481,10 @@ void locker_denied(struct locker *l, uint64_t now, uint32_t owner)
 	uint64_t since = a->calm > l->bound ? a->calm - l->bound : 0;
 	char text[64];
 
-	if (a->on && !was_in_the_way(l, owner, &a->r, since))
+	if (a->on && !was_in_the_way(l, owner, &a->r, since, a->since))
 		finding(l, "owner %u at S%u is refused %s, and nobody has had anything of it for long", owner, l->owners[owner].server, range_text(&a->r, text));
+	if (a->on)
+		has_not(l, now, owner, &a->r);
 	locker_no_answer(l, owner);
 	l->now = now;
 }
@@ -483,6 +527,7 @@ void locker_waits(struct locker *l, uint64_t now, uint32_t owner, const struct l
 	p->ask.on = false;
 	if (p->wait.on)
 		return; /* asked again in its place: it has waited all the time */
+	may_get(l, owner, r);
 	p->wait = (struct asked){ true, *r, now, 0 };
 	p->overtaken = 0;
 	p->free_since = NEVER;

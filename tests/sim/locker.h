@@ -10,7 +10,7 @@
  *  - a client that loses a lock to somebody else hears of it before its server serves it again;
  *  - a lock is lost, or granted to somebody else, only when its client's lease has ended, or its server has been outside the view for long enough;
  *  - bytes that are read under a lock are those that were written under the last one that covered them;
- *  - a request that does not wait is refused only when somebody has been in its way lately;
+ *  - a request that does not wait is refused only when somebody has been in its way lately. Who gave back at the same server what it had there, and was answered before, is not;
  *  - a test overlooks nobody who has had a lock for long, and cannot have lost it. It may be answered where control that was won at a majority is not known yet;
  *  - nobody waits for longer than the bound for what no belief is in the way of;
  *  - nobody is overtaken LOCKER_OVERTAKEN times by others that began to wait later. The order may get lost where the queue moves to another server, and not again and again;
@@ -70,6 +70,8 @@ void locker_granted(struct locker *l, uint64_t now, uint32_t owner, const struct
 void locker_denied(struct locker *l, uint64_t now, uint32_t owner);
 /* The owner asks for an unlock. The type is not looked at. */
 void locker_unlocks(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);
+/* That has been answered: at its own server nobody is refused what it gave back from now on. */
+void locker_unlocked(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);
 /* What the owner has in the range was reclaimed with success: nobody else may have had it meanwhile. If its server cannot serve that is what it heard earlier, and says nothing. */
 void locker_reclaimed(struct locker *l, uint64_t now, uint32_t owner, const struct locker_range *r);
 /* The owner hears that what it has in the range is lost. */

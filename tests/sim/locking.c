@@ -43,6 +43,7 @@ struct locking {
 	bool away, dead;
 	uint64_t back_at;
 	uint32_t owner; /* the checker's number */
+	struct locker_range follows; /* another owner at its server has just given that back: it tries to get it next; type 0: nothing */
 	struct locker_range want; /* LOCK, LOCK_TEST, UNLOCK; the words of READ and WRITE */
 	enum nfs4r_lock_wait how;
 	bool fetches; /* what it asks for is reserved */
@@ -337,8 +338,14 @@ static void lock_some(struct client *c)
 	struct sim *s = c->server->sim;
 	struct locking *k = c->locking;
 
-	random_range(c, &k->want);
-	k->how = maybe(c, s->plan.lock_waits) ? NFS4R_LOCK_QUEUE : NFS4R_LOCK_TRY;
+	if (k->follows.type) {
+		k->want = k->follows;
+		k->how = NFS4R_LOCK_TRY;
+	} else {
+		random_range(c, &k->want);
+		k->how = maybe(c, s->plan.lock_waits) ? NFS4R_LOCK_QUEUE : NFS4R_LOCK_TRY;
+	}
+	k->follows.type = 0;
 	k->patience_until = s->now + (maybe(c, 200) ? rng_below(chance(c), 200 * MS) : SECOND + rng_below(chance(c), PATIENCE_LONG));
 	if (!(k->opened & 1u << k->want.file))
 		opens(c, k->want.file, true);
@@ -643,6 +650,8 @@ static void act(struct client *c)
 		die(c);
 	} else if (s->plan.lock_away && maybe(c, s->plan.lock_away)) {
 		cut_off(c);
+	} else if (c->locking->follows.type) {
+		lock_some(c);
 	} else if (!any || k < s->plan.lock_more) {
 		if (k >= 95)
 			test_some(c);
@@ -1096,6 +1105,38 @@ static void answered_before(struct client *c, const struct nfs4r_op *op)
 }
 
 /* Within a step: what the client does about it comes later. */
+/* Somebody else at that server wants at once what was given back. */
+static void follow(struct client *c, const struct locker_range *r)
+{
+	struct server *v = c->server;
+	uint32_t at = (uint32_t)rng_below(chance(c), v->nclients);
+
+	for (uint32_t i = 0; i < v->nclients; i++) {
+		struct client *other = v->clients[(at + i) % v->nclients];
+		struct locking *k = other->locking;
+
+		if (other == c || !k || other->busy || k->away || k->recovers || k->state != LOCKING_IDLE)
+			continue;
+		k->follows = *r;
+		k->follows.type = LOCKER_WRITE;
+		client_wake_in(other, 1 + rng_below(chance(c), 5 * MS));
+		return;
+	}
+}
+
+static void unlock_answered(struct client *c, const struct nfs4r_op *op)
+{
+	struct sim *s = c->server->sim;
+	struct locker_range r = { 0, LOCKER_READ, op->lock.lock.start, op->lock.lock.last };
+
+	while (!nfs4r_oid_eq(oid_of_file(s, r.file), &op->obj))
+		r.file++;
+	locker_unlocked(s->locker, s->now, c->locking->owner, &r);
+	idle(c);
+	if (!s->healed && maybe(c, 200))
+		follow(c, &r);
+}
+
 void locking_op_done(struct client *c, const struct nfs4r_op *op)
 {
 	struct locking *k = c->locking;
@@ -1128,7 +1169,10 @@ void locking_op_done(struct client *c, const struct nfs4r_op *op)
 	default:
 		if (op->status != NFS4R_OK) /* whoever asked has forgotten it already */
 			sim_fail(c->server->sim, "S%u answers %s with %s", c->server->id, nfs4r_op_name(op->type), nfs4r_status_str(op->status));
-		idle(c);
+		if (op->type == NFS4R_OP_UNLOCK)
+			unlock_answered(c, op);
+		else
+			idle(c);
 	}
 }
 

@@ -433,6 +433,52 @@ static void a_refusal_needs_somebody_in_the_way(void **state)
 	is_refused(l, "owner 3 at S2 is refused W f0 0..3");
 }
 
+static void what_was_given_back_at_a_server_refuses_nobody_there(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, READS(0, 3));
+	locker_unlocks(l, 5, 1, READS(0, 3));
+	locker_asks(l, 6, 2, WRITES(0, 3)); /* before the answer */
+	locker_unlocked(l, 7, 1, READS(0, 3));
+	locker_denied(l, 8, 2);
+	locker_asks(l, 9, 3, WRITES(0, 3)); /* at another server */
+	locker_denied(l, 10, 3);
+	locker_asks(l, 11, 2, WRITES(0, 3)); /* the one at the other server may have got it meanwhile */
+	locker_denied(l, 12, 2);
+	assert_null(locker_failure(l));
+	locker_asks(l, 13 + BOUND, 2, WRITES(0, 3));
+	locker_denied(l, 14 + BOUND, 2);
+	is_refused(l, "owner 2 at S1 is refused W f0 0..3");
+}
+
+static void a_server_that_stood_still_may_have_forgotten_what_was_given_back(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, READS(0, 3));
+	locker_unlocks(l, 5, 1, READS(0, 3));
+	locker_unlocked(l, 5, 1, READS(0, 3));
+	locker_time(l, 6, false);
+	locker_serves(l, 1, false);
+	locker_serves(l, 1, true);
+	locker_asks(l, 7, 2, WRITES(0, 3));
+	locker_denied(l, 8, 2);
+	assert_null(locker_failure(l));
+}
+
+static void who_unlocked_just_now_refuses_nobody_at_its_server(void **state)
+{
+	struct locker *l = begin();
+
+	locker_granted(l, 2, 1, READS(0, 3));
+	locker_unlocks(l, 5, 1, READS(0, 3));
+	locker_unlocked(l, 5, 1, READS(0, 3));
+	locker_asks(l, 6, 2, WRITES(0, 3));
+	locker_denied(l, 7, 2);
+	is_refused(l, "owner 2 at S1 is refused W f0 0..3");
+}
+
 static void an_unlock_may_be_on_its_way_for_as_long_as_messages_do_not_arrive(void **state)
 {
 	struct locker *l = begin();
@@ -660,6 +706,9 @@ int main(void)
 		cmocka_unit_test(who_waits_behind_a_waiter_is_not_late),
 		cmocka_unit_test(who_is_overtaken_again_and_again_is_found),
 		cmocka_unit_test(a_refusal_needs_somebody_in_the_way),
+		cmocka_unit_test(what_was_given_back_at_a_server_refuses_nobody_there),
+		cmocka_unit_test(a_server_that_stood_still_may_have_forgotten_what_was_given_back),
+		cmocka_unit_test(who_unlocked_just_now_refuses_nobody_at_its_server),
 		cmocka_unit_test(an_unlock_may_be_on_its_way_for_as_long_as_messages_do_not_arrive),
 		cmocka_unit_test(readers_are_not_refused_because_of_readers),
 		cmocka_unit_test(a_test_that_overlooks_a_lock_is_refused),
