@@ -381,7 +381,7 @@ static enum nfs4r_status mark(struct nfs4r_engine *eng, struct apply_job *job)
 	return job->marked == NFS4R_OK && job->sync_first ? nfs4r_store_sync(eng->store, job->sync_first) : job->marked;
 }
 
-/* What is not committed before the process ends is in doubt at the next start (log 4.5). No room for that is no matter of this entry, or of the exported directory (log 4.15). */
+/* What is not committed before the process ends is in doubt at the next start (log 4.5). If the journal has no room for that, the server halts (log 4.15): the exported directory, and this entry, have nothing to do with it. */
 static enum nfs4r_status begin(struct nfs4r_engine *eng, struct apply_job *job)
 {
 	enum nfs4r_status st = mark(eng, job);

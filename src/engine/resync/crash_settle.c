@@ -290,25 +290,22 @@ static enum nfs4r_status checkpoint_of_doubt(struct doubt *d)
 	struct nfs4r_engine *eng = d->repair.eng;
 	enum nfs4r_status st;
 
-	for (;;) { /* DELAY: after a crash of the process own updates go on meanwhile, and may take long */
+	do /* DELAY: after a crash of the process own updates go on meanwhile, and may take long */
 		st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, NULL);
-		if ((st != NFS4R_DELAY && !nfs4r_status_is_full(st)) || eng->door.stopping || eng->runtime.mute)
-			return st;
-		if (st != NFS4R_DELAY && !nfs4r_store_give_spare(eng->store))
-			return st;
-	}
+	while (!eng->door.stopping && !eng->runtime.mute && (st == NFS4R_DELAY || (nfs4r_status_is_full(st) && nfs4r_store_give_spare(eng->store))));
+	return st;
 }
 
-static void store_failed(struct nfs4r_engine *eng, const char *what, enum nfs4r_status st)
+static void journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st)
 {
 	pthread_mutex_lock(&eng->lock);
-	engine_store_failed(eng, what, st);
+	engine_journal_failed(eng, st);
 	pthread_mutex_unlock(&eng->lock);
 }
 
 /*
- * Without room for LMDB the marks stay, and with them the doubt: nothing is applied. Nor does anything come into the journal meanwhile, so nobody else would notice. The server halts: that says which
- * file system has to get room, here and to the others, and ends by itself (log 4.15).
+ * Without room for LMDB the marks of what is in doubt stay, and nothing is applied. Then nothing comes into the journal either, so no write there can fail and tell. So the server halts here (log 4.15).
+ * Its reason names the file system of Store, also at the other servers, and it starts anew by itself when there is room.
  */
 static void finish(struct doubt *d)
 {
@@ -320,7 +317,9 @@ static void finish(struct doubt *d)
 	if (st == NFS4R_DELAY || (st != NFS4R_OK && eng->door.stopping))
 		return; /* it stops */
 	if (st != NFS4R_OK) {
-		store_failed(eng, "cannot write the database after a crash", st);
+		pthread_mutex_lock(&eng->lock);
+		engine_store_failed(eng, "cannot write the database after a crash", st);
+		pthread_mutex_unlock(&eng->lock);
 		return;
 	}
 	for (uint32_t i = 0; eng->ops->changed && i < d->repair.n; i++)
@@ -354,7 +353,7 @@ static void *work(void *arg)
 		enum outcome o = w->done[i] ? LATER : choose_source(d, &r, obj, &awaited);
 
 		if (o == FAILED && nfs4r_store_broken(eng->store)) {
-			store_failed(eng, "cannot write the journal", r.here);
+			journal_failed(eng, r.here);
 			break;
 		}
 		if (o == FAILED)
@@ -389,7 +388,7 @@ static bool restored(struct doubt *d)
 		if (st == NFS4R_OK || eng->door.stopping || eng->runtime.mute)
 			return st == NFS4R_OK;
 		if (nfs4r_store_broken(eng->store)) {
-			store_failed(eng, "cannot write the journal", st);
+			journal_failed(eng, st);
 			return false;
 		}
 		snprintf(what, sizeof(what), "objects in doubt after a crash in the exported directory%s%s%s", d->repair.why[0] ? " (" : "", d->repair.why, d->repair.why[0] ? ")" : "");

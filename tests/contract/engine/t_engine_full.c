@@ -98,14 +98,6 @@ static void wait_removed(struct cluster *c, enum nfs4r_status why, bool files)
 	}
 }
 
-/* It is Store that is full. */
-static void blames_no_other_disk(struct site *s)
-{
-	pthread_mutex_lock(&s->lock);
-	assert_null(strstr(s->logged, "the exported file system"));
-	pthread_mutex_unlock(&s->lock);
-}
-
 static enum nfs4r_status getattr_once(struct cluster *c, int id, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_attrs a = { 0 };
@@ -116,6 +108,19 @@ static enum nfs4r_status getattr_once(struct cluster *c, int id, const struct nf
 	c->hurry = false;
 	nfs4r_buf_put(a.acl);
 	return st;
+}
+
+/* Server 3, for want of room in its Store. The others hear that, and go on; no other disk is blamed. */
+static void halted_for_store(struct cluster *c, const struct nfs4r_oid *f)
+{
+	struct nfs4r_oid root = site_root(&c->site[2]);
+
+	site_says(&c->site[1], "server 3 reports: it has halted: its journal cannot be written (no space left on device). Free space on the file system of its Store; the server returns by itself", 5);
+	make_file(&c->site[2], &root, "g", "new");
+	assert_int_equal(getattr_once(c, 3, f), NFS4R_DELAY);
+	pthread_mutex_lock(&c->site[3].lock);
+	assert_null(strstr(c->site[3].logged, "the exported file system"));
+	pthread_mutex_unlock(&c->site[3].lock);
 }
 
 /* There is room. What lops.again asks for is done; returns when all serve and are equal. */
@@ -149,10 +154,7 @@ static void a_full_journal_takes_a_server_out_until_there_is_room(void **state)
 	site_says(&c->site[3], "this server stops serving: cannot write the journal (no space left on device): free space on the file system of", 20);
 	site_says(&c->site[3], "returns by itself when", 1);
 	wait_removed(c, NFS4R_NOSPC, false);
-	site_says(&c->site[1], "server 3 reports: it has halted: its journal cannot be written (no space left on device). Free space on the file system of its Store; the server returns by itself", 5);
-	make_file(&c->site[2], &root, "g", "new");
-	assert_int_equal(getattr_once(c, 3, &f), NFS4R_DELAY);
-	blames_no_other_disk(&c->site[3]);
+	halted_for_store(c, &f);
 	come_back(c);
 	expect_content(&c->site[3], &f, "two alone!");
 	get_view(&c->site[1], &v);
@@ -220,17 +222,23 @@ static void a_journal_whose_sync_finds_no_room(void **state)
 	expect_content(&c->site[3], &f, "two alone!");
 }
 
+/* Server 3 cannot sync what it has got of @f, and halts. */
+static void fail_file_sync(struct cluster *c, const struct nfs4r_oid *f, int error, const char *says)
+{
+	cluster_settle(c);
+	dirlops_fail_sync(c->site[3].ops, error);
+	write_text(&c->site[1], f, "two alone!");
+	assert_int_equal(site_close(&c->site[1], f), NFS4R_OK);
+	site_says(&c->site[3], says, 20);
+}
+
 /* A pool below the exported directory: what was lost of the files is written again, and taken from the others. */
 static void a_directory_whose_sync_finds_no_room(void **state)
 {
 	struct cluster *c = *state;
 	struct nfs4r_oid root = site_root(&c->site[1]), f = make_file(&c->site[1], &root, "f", "with three");
 
-	cluster_settle(c);
-	dirlops_fail_sync(c->site[3].ops, EDQUOT);
-	write_text(&c->site[1], &f, "two alone!");
-	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
-	site_says(&c->site[3], "the exported directory could not be synced, and may lack recent writes (disk quota exceeded): free space on its file system", 20);
+	fail_file_sync(c, &f, EDQUOT, "the exported directory could not be synced, and may lack recent writes (disk quota exceeded): free space on its file system");
 	wait_removed(c, NFS4R_DQUOT, true);
 	come_back(c);
 	assert_non_null(c->site[3].eng->resync.doubt);
@@ -292,7 +300,7 @@ static void what_cannot_be_restored_is_tried_again(void **state)
 	cluster_settle(c);
 }
 
-/* A crash left something in doubt, and Store is full. What is in doubt is taken from the others, but the database has no room for its end: which file system is full is said here and there, and it ends by itself. */
+/* A crash left something in doubt, and it is taken from the others. Then the database has no room to note that. Each server names the right file system, and server 3 returns by itself. */
 static void what_is_in_doubt_finds_the_database_full(void **state)
 {
 	struct cluster *c = *state;
@@ -300,11 +308,7 @@ static void what_is_in_doubt_finds_the_database_full(void **state)
 	struct nfs4r_core_view v;
 	char why[NFS4R_WHY];
 
-	cluster_settle(c);
-	dirlops_fail_sync(c->site[3].ops, EIO);
-	write_text(&c->site[1], &f, "two alone!");
-	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
-	site_says(&c->site[3], "check the disk under it, and restart", 20);
+	fail_file_sync(c, &f, EIO, "check the disk under it, and restart");
 	wait_removed(c, NFS4R_IO, false);
 	cluster_stop(c, 3);
 	db_is_full = true;
@@ -313,10 +317,7 @@ static void what_is_in_doubt_finds_the_database_full(void **state)
 	snprintf(why, sizeof(why), "this server stops serving: cannot write the database after a crash (no space left on device): free space on the file system of %s. This server returns by itself when", c->site[3].store);
 	site_says(&c->site[3], why, 20);
 	wait_removed(c, NFS4R_NOSPC, false);
-	site_says(&c->site[1], "server 3 reports: it has halted: its journal cannot be written (no space left on device). Free space on the file system of its Store; the server returns by itself", 5);
-	make_file(&c->site[2], &root, "g", "new");
-	assert_int_equal(getattr_once(c, 3, &f), NFS4R_DELAY);
-	blames_no_other_disk(&c->site[3]);
+	halted_for_store(c, &f);
 	assert_true(engine_doubt_is_open(c->site[3].eng));
 	db_is_full = false;
 	come_back(c);

@@ -591,8 +591,8 @@ static nfs4r_lsn has_of(struct site *s, nfs4r_server_id log)
 }
 
 /*
- * Of what syncs a journal, two things are left: the HEARTBEAT that says a view is on the disk, once in c->silence_ms (log 9.1), and the removal of a server
- * that has been silent for so long. One such HEARTBEAT has gone, and the next one is not due for half of that time.
+ * Two things still sync a journal, each after c->silence_ms: the next HEARTBEAT that says a view is on the disk (log 9.1), and the removal of a server that is
+ * silent. After this neither comes for half of that time: a HEARTBEAT has just gone, and the silent server was stopped a moment ago.
  */
 static void wait_journal_rests(struct site *s)
 {
